@@ -1,0 +1,121 @@
+import { LineCounter, parseDocument, type Document } from "yaml";
+import type { z } from "zod";
+import { UserError } from "./errors.ts";
+import { readIfExists } from "./files.ts";
+import { pathText } from "./issues.ts";
+
+/** One thing wrong with a file, with its place. */
+export interface Problem {
+  /** Dotted path of the value, e.g. `training.learningRate`. */
+  readonly path: string;
+  readonly message: string;
+  /** `file:line:column`, 1-based. */
+  readonly place: string;
+}
+
+/** A parsed YAML text that can say where each value stands. */
+export interface YamlFile {
+  readonly file: string;
+  readonly value: unknown;
+  /** `file:line:column` of the value at a path, or of its nearest existing parent. */
+  place(path: readonly PropertyKey[]): string;
+}
+
+/** UserError with every problem of a file on a line of its own. */
+export class ProblemsError extends UserError {
+  readonly problems: readonly Problem[];
+
+  constructor(code: string, headline: string, problems: readonly Problem[]) {
+    const lines = problems.map((problem) => `  ${problem.place} ${problem.path}: ${problem.message}`);
+    super(code, `${headline}\n${lines.join("\n")}`);
+    this.problems = problems;
+  }
+}
+
+/** Reads a YAML file with its positions. Errors: `FILE_MISSING`, or `YAML_INVALID` listing every syntax problem. */
+export const readYaml = async (file: string): Promise<YamlFile> => {
+  const text = await readIfExists(file);
+  if (text === undefined) throw new UserError("FILE_MISSING", `There is no file ${file}`);
+  return parseYaml(text, file);
+};
+
+/** YAML text with its positions; `file` names it in messages. Duplicate keys are an error. */
+export const parseYaml = (text: string, file: string): YamlFile => {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const at = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
+  };
+  if (document.errors.length > 0) {
+    const problems = document.errors.map((error) => ({
+      path: "(syntax)",
+      message: error.message,
+      place: at(error.pos[0]),
+    }));
+    throw new ProblemsError("YAML_INVALID", `${file} is not valid YAML:`, problems);
+  }
+  return { file, value: document.toJS() as unknown, place: (path) => at(offsetOf(document, path)) };
+};
+
+/** Every issue of a failed schema with the place of its value. */
+export const problemsOf = (error: z.ZodError, yaml: YamlFile): Problem[] =>
+  error.issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({
+        path: pathText([...issue.path, key]),
+        message: "unknown key",
+        place: yaml.place([...issue.path, key]),
+      }));
+    }
+    return [{ path: pathText(issue.path), message: issue.message, place: yaml.place(issue.path) }];
+  });
+
+/** A YAML file through a schema; `ProblemsError` lists every problem as `file:line:column`. */
+export const readYamlAs = async <Schema extends z.ZodType>(
+  file: string,
+  schema: Schema,
+): Promise<z.output<Schema>> => {
+  const yaml = await readYaml(file);
+  const parsed = schema.safeParse(yaml.value);
+  if (!parsed.success)
+    throw new ProblemsError("FILE_INVALID", `${file} has problems:`, problemsOf(parsed.error, yaml));
+  return parsed.data;
+};
+
+function offsetOf(document: Document, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length > 0; length--) {
+    const node = keyNode(document, path.slice(0, length));
+    if (node !== undefined) return node;
+  }
+  return document.contents?.range?.[0] ?? 0;
+}
+
+// The key is where a reader looks; the value may be lines below it.
+function keyNode(document: Document, path: readonly PropertyKey[]): number | undefined {
+  const parent: unknown = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  const last = path.at(-1);
+  if (isMapLike(parent)) {
+    const pair = parent.items.find((item) => String(item.key?.value) === String(last));
+    return pair?.key?.range?.[0];
+  }
+  const node: unknown = document.getIn([...path], true);
+  return hasRange(node) ? node.range[0] : undefined;
+}
+
+interface MapLike {
+  readonly items: readonly {
+    readonly key?: { readonly value?: unknown; readonly range?: readonly number[] };
+  }[];
+}
+
+function isMapLike(node: unknown): node is MapLike {
+  if (typeof node !== "object" || node === null || !("items" in node) || !Array.isArray(node.items))
+    return false;
+  const first: unknown = node.items[0];
+  return typeof first === "object" && first !== null && "key" in first;
+}
+
+function hasRange(node: unknown): node is { range: readonly [number, number, number] } {
+  return typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range);
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { parseYaml, problemsOf, ProblemsError } from "../../src/core/read-yaml.ts";
+
+const Schema = z.strictObject({
+  name: z.string(),
+  training: z.strictObject({ steps: z.int(), rates: z.array(z.number()) }),
+});
+
+const TEXT = `name: 3
+training:
+  steps: many
+  rates: [1, two]
+  stesp: 5
+`;
+
+describe("problemsOf", () => {
+  it("gives every problem its file, line and column", () => {
+    const yaml = parseYaml(TEXT, "r.yaml");
+    const parsed = Schema.safeParse(yaml.value);
+    if (parsed.success) throw new Error("should not parse");
+    const problems = problemsOf(parsed.error, yaml);
+    expect(problems.map(({ place, path }) => `${place} ${path}`)).toEqual([
+      "r.yaml:1:1 name",
+      "r.yaml:3:3 training.steps",
+      "r.yaml:4:14 training.rates[1]",
+      "r.yaml:5:3 training.stesp",
+    ]);
+  });
+
+  it("points at the nearest parent of a missing value", () => {
+    const yaml = parseYaml("name: a\ntraining:\n  steps: 1\n", "r.yaml");
+    const parsed = Schema.safeParse(yaml.value);
+    if (parsed.success) throw new Error("should not parse");
+    expect(problemsOf(parsed.error, yaml)[0]).toMatchObject({ path: "training.rates", place: "r.yaml:2:1" });
+  });
+});
+
+describe("parseYaml", () => {
+  it("lists syntax errors and duplicate keys with their place", () => {
+    expect(() => parseYaml("a: 1\na: 2\n", "d.yaml")).toThrow(ProblemsError);
+    expect(() => parseYaml("a: 1\na: 2\n", "d.yaml")).toThrow(/d\.yaml:2:1/);
+    expect(() => parseYaml("a: [1\nb: 2", "d.yaml")).toThrow(/d\.yaml:/);
+  });
+
+  it("survives an empty file", () => {
+    expect(parseYaml("", "e.yaml").place(["a"])).toBe("e.yaml:1:1");
+  });
+});

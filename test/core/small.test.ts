@@ -1,0 +1,158 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { systemClock, type Clock } from "../../src/core/clock.ts";
+import { canonicalJson, digestOf } from "../../src/core/hash.ts";
+import { html, raw } from "../../src/core/html.ts";
+import { postJson } from "../../src/core/http.ts";
+import { runProgram } from "../../src/core/process.ts";
+import { findProject, freeBytes, prepareState, projectAt } from "../../src/core/project.ts";
+import { secretsFrom } from "../../src/core/secrets.ts";
+
+describe("hash", () => {
+  it("gives equal values equal text, whatever the key order", () => {
+    expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: undefined })).toBe('{"b":[{"c":2,"d":1}]}');
+    expect(digestOf({ a: 1, b: 2 })).toBe(digestOf({ b: 2, a: 1 }));
+    expect(digestOf({ a: 1 })).not.toBe(digestOf({ a: "1" }));
+  });
+});
+
+describe("html", () => {
+  it("escapes everything but what is marked", () => {
+    const evil = "<script>\"&'`";
+    expect(html`<b title="${evil}">${[evil, raw("<i>")]}</b>${undefined}${0}`.text).toBe(
+      '<b title="&#60;script&#62;&#34;&#38;&#39;&#96;">&#60;script&#62;&#34;&#38;&#39;&#96;<i></b>0',
+    );
+  });
+});
+
+describe("secrets", () => {
+  const secrets = secretsFrom({ JUDGE_API_KEY: "very-secret-value", HOME: "/home/someone" });
+
+  it("masks values by their name and names what is missing", () => {
+    expect(secrets.mask("key very-secret-value at /home/someone")).toBe(
+      "key [JUDGE_API_KEY] at /home/someone",
+    );
+    expect(secrets.read("JUDGE_API_KEY")).toBe("very-secret-value");
+    expect(secrets.has("OTHER")).toBe(false);
+    expect(() => secrets.read("OTHER")).toThrow(/OTHER is not set/);
+  });
+});
+
+describe("project", () => {
+  it("is found from any folder inside, and its absence is explained", async () => {
+    const root = await mkdtemp(join(tmpdir(), "project-"));
+    await Promise.all(
+      ["recipes", "launchers", "datasets", "checkpoints", "deep/er"].map(async (name) =>
+        mkdir(join(root, name), { recursive: true }),
+      ),
+    );
+    expect((await findProject(join(root, "deep", "er"))).root).toBe(root);
+    expect((await findProject(root, "/elsewhere")).state).toBe("/elsewhere");
+    await expect(findProject(tmpdir())).rejects.toMatchObject({ code: "PROJECT_MISSING" });
+    expect(await freeBytes(root)).toBeGreaterThan(0);
+    await rm(root, { recursive: true });
+  });
+
+  it("refuses state on a network filesystem, with the way out", async () => {
+    const root = await mkdtemp(join(tmpdir(), "project-"));
+    await prepareState(projectAt(root));
+    await expect(prepareState(projectAt(root), async () => 0x6969)).rejects.toMatchObject({
+      code: "STATE_ON_NETWORK",
+      message: expect.stringContaining("NFS"),
+      hint: expect.stringContaining("UNDERSTUDY_STATE"),
+    });
+    await rm(root, { recursive: true });
+  });
+});
+
+describe("runProgram", () => {
+  it("returns failure as a value, passes only the given environment, and names a missing program", async () => {
+    const result = await runProgram(["sh", "-c", 'echo "$HOME|$ONLY"; echo no >&2; exit 3'], {
+      env: { ONLY: "this", PATH: "/usr/bin:/bin" },
+    });
+    expect(result).toMatchObject({ exitCode: 3, stdout: "|this", stderr: "no" });
+    const lines: string[] = [];
+    await runProgram(["sh", "-c", "echo a; echo b >&2"], {
+      env: { PATH: "/usr/bin:/bin" },
+      onLine: (line) => lines.push(line),
+    });
+    expect(lines.toSorted()).toEqual(["a", "b"]);
+    await expect(runProgram(["/no/such/program"], { env: {} })).rejects.toMatchObject({
+      code: "PROGRAM_MISSING",
+    });
+  });
+});
+
+describe("postJson", () => {
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close();
+  });
+
+  const serve = async (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener);
+    servers.push(server);
+    await new Promise<void>((done) => {
+      server.listen(0, "127.0.0.1", done);
+    });
+    const address = server.address();
+    if (typeof address !== "object" || address === null) throw new Error("no address");
+    return `http://127.0.0.1:${address.port}`;
+  };
+  const waits: number[] = [];
+  const clock: Clock = {
+    now: () => systemClock.now(),
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds);
+    },
+  };
+  const Reply = z.object({ ok: z.boolean() });
+  const ask = async (url: string, attempts: number): Promise<unknown> =>
+    postJson(
+      {
+        url,
+        headers: { authorization: "Bearer hidden-value" },
+        body: {},
+        schema: Reply,
+        timeout: 5000,
+        attempts,
+      },
+      { fetch, clock },
+    );
+
+  it("waits as long as the server says, then succeeds", async () => {
+    let calls = 0;
+    waits.length = 0;
+    const url = await serve((_request, response) => {
+      calls++;
+      if (calls === 1) response.writeHead(429, { "retry-after": "7" }).end();
+      else if (calls === 2) response.writeHead(503).end();
+      else response.end('{"ok":true}');
+    });
+    expect(await ask(url, 3)).toMatchObject({ reply: { ok: true } });
+    expect(waits).toEqual([7000, 2000]);
+  });
+
+  it("does not repeat a final answer and keeps the key out of the error", async () => {
+    let calls = 0;
+    const url = await serve((_request, response) => {
+      calls++;
+      response.writeHead(400).end("bad key");
+    });
+    const error: unknown = await ask(url, 5).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "HTTP_STATUS", message: expect.stringContaining("400: bad key") });
+    expect(JSON.stringify(error) + String(error)).not.toContain("hidden-value");
+    expect(calls).toBe(1);
+  });
+
+  it("gives up after the last attempt and refuses a reply of another shape", async () => {
+    const url = await serve((_request, response) => response.writeHead(500).end());
+    await expect(ask(url, 2)).rejects.toMatchObject({ code: "HTTP_STATUS" });
+    const odd = await serve((_request, response) => response.end('{"ok":"yes"}'));
+    await expect(ask(odd, 2)).rejects.toMatchObject({ code: "FILE_INVALID" });
+  });
+});
