@@ -1,0 +1,44 @@
+import { CLIP_RATE, HEADER_BYTES } from "./write-wav.ts";
+
+export interface ClipMeasures {
+  /** From the samples that are there, never from a header. */
+  readonly seconds: number;
+  /** Samples at 16 kHz. */
+  readonly samples: number;
+  /** Greatest absolute sample, 0 to 1; 0 is digital silence. */
+  readonly peak: number;
+  /** Share of samples at full scale, 0 to 1. */
+  readonly clippedShare: number;
+  /** Share of 20 ms windows below -50 dBFS, 0 to 1. */
+  readonly silenceShare: number;
+}
+
+const WINDOW = CLIP_RATE / 50;
+const QUIET_POWER = 32_768 ** 2 * 10 ** (-50 / 10);
+
+/** Measures of a clip in the stored form (mono, 16 bits, 16 kHz, 44-byte header). */
+export const measureClip = (clip: Uint8Array): ClipMeasures => {
+  const view = new DataView(clip.buffer, clip.byteOffset + HEADER_BYTES, clip.byteLength - HEADER_BYTES);
+  const samples = Math.floor(view.byteLength / 2);
+  let peak = 0;
+  let clipped = 0;
+  let quiet = 0;
+  for (let start = 0; start < samples; start += WINDOW) {
+    const end = Math.min(samples, start + WINDOW);
+    let power = 0;
+    for (let index = start; index < end; index++) {
+      const value = view.getInt16(index * 2, true);
+      power += value * value;
+      peak = Math.max(peak, Math.abs(value));
+      if (value >= 32_767 || value <= -32_768) clipped++;
+    }
+    if (power / (end - start) < QUIET_POWER) quiet++;
+  }
+  return {
+    seconds: samples / CLIP_RATE,
+    samples,
+    peak: peak / 32_768,
+    clippedShare: samples === 0 ? 0 : clipped / samples,
+    silenceShare: samples === 0 ? 0 : quiet / Math.ceil(samples / WINDOW),
+  };
+};

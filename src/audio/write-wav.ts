@@ -1,0 +1,43 @@
+/** Rate of every stored clip, in Hz. */
+export const CLIP_RATE = 16_000;
+/** Bytes before the samples of a stored clip. */
+export const HEADER_BYTES = 44;
+
+/** The header of a stored clip (mono, 16 bits, 16 kHz) with `dataBytes` bytes of samples. */
+export const clipHeader = (dataBytes: number): Uint8Array => {
+  const header = new Uint8Array(HEADER_BYTES);
+  const view = new DataView(header.buffer);
+  const text = (offset: number, value: string): void => header.set(Buffer.from(value, "latin1"), offset);
+  text(0, "RIFF");
+  view.setUint32(4, HEADER_BYTES - 8 + dataBytes, true);
+  text(8, "WAVEfmt ");
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, CLIP_RATE, true);
+  view.setUint32(28, CLIP_RATE * 2, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  text(36, "data");
+  view.setUint32(40, dataBytes, true);
+  return header;
+};
+
+/** A complete clip from samples at full scale ±1, rounded to 16 bits; anything beyond full scale is clipped. */
+export const writeClip = (samples: Float32Array): Uint8Array => {
+  const bytes = new Uint8Array(HEADER_BYTES + samples.length * 2);
+  bytes.set(clipHeader(samples.length * 2));
+  const view = new DataView(bytes.buffer);
+  samples.forEach((sample, index) => {
+    const value = Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768)));
+    view.setInt16(HEADER_BYTES + index * 2, value, true);
+  });
+  return bytes;
+};
+
+/** True when the bytes are a clip in the stored form already. */
+export const isClip = (bytes: Uint8Array): boolean => {
+  const dataBytes = bytes.length - HEADER_BYTES;
+  if (dataBytes <= 0 || dataBytes % 2 !== 0) return false;
+  return Buffer.from(clipHeader(dataBytes)).equals(bytes.subarray(0, HEADER_BYTES));
+};
