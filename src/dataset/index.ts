@@ -1,0 +1,38 @@
+// Stage 1 of 7: a corpus and its spec become checked, divided Parquet shards and a lock that names every byte of them.
+export { loadSpec, lockFile, packedFolder, specNames, type LoadedSpec } from "./load-spec.ts";
+export { lockDigest, readLock } from "./lock-file.ts";
+export { openDataset, type OpenDataset } from "./open.ts";
+export { packDataset, type PackOptions, type PackProgress, type PackResult } from "./pack/pack.ts";
+export {
+  DatasetLock,
+  DatasetSpec,
+  DialogueKind,
+  Drop,
+  Gate,
+  Language,
+  LockedRole,
+  REFERENCE_BACKENDS,
+  ReferenceBackend,
+  RoleEntry,
+  ShardEntry,
+  Split,
+  SplitLock,
+  SPLITS,
+  type Clip,
+  type Dialogue,
+  type Turn,
+} from "./schema.ts";
+export { openShard, type Shard } from "./shard/read-shard.ts";
+export type { DialogueText } from "./shard/row.ts";
+export type {
+  ClipBytes,
+  ClipFault,
+  ClipSource,
+  DialogueSource,
+  Draft,
+  DraftTurn,
+  Found,
+  Place,
+  SourceRole,
+} from "./source/source.ts";
+export { verifyDataset } from "./verify.ts";

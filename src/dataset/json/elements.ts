@@ -1,0 +1,120 @@
+import { createReadStream } from "node:fs";
+import { ByteFault, parseJsonBytes } from "./bytes.ts";
+
+/** One element of a top-level JSON array: bytes [start, end) of its file. */
+export interface ArrayElement {
+  readonly index: number;
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: Uint8Array;
+}
+
+interface Scan {
+  /** What may come next outside an element. */
+  state: "file-start" | "element-or-end" | "element" | "inside" | "after-end";
+  depth: number;
+  inString: boolean;
+  escaped: boolean;
+  index: number;
+  start: number;
+  /** Bytes of the current element from earlier blocks. */
+  parts: Uint8Array[];
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+const ARRAY_START = 0x5b;
+const ARRAY_END = 0x5d;
+const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/**
+ * The elements of a file that holds one JSON array, one at a time: a file of many gigabytes (audio inline) takes the
+ * memory of one element. Throws ByteFault where the array itself is broken; the elements are not parsed here.
+ */
+export async function* arrayElements(path: string, signal?: AbortSignal): AsyncGenerator<ArrayElement> {
+  const scan: Scan = {
+    state: "file-start",
+    depth: 0,
+    inString: false,
+    escaped: false,
+    index: 0,
+    start: 0,
+    parts: [],
+  };
+  let position = 0;
+  const stream = createReadStream(path, { highWaterMark: 1 << 18, ...(signal ? { signal } : {}) });
+  for await (const block of stream) {
+    if (!(block instanceof Uint8Array)) continue;
+    yield* scanBlock(scan, block, position);
+    position += block.length;
+  }
+  if (scan.state !== "after-end") throw openEnd(scan, position);
+}
+
+// A bracket or quote too many hides the end of the array: reading what was swallowed shows where it is.
+function openEnd(scan: Scan, position: number): ByteFault {
+  const cutOff = new ByteFault("the file ends inside its array: it is cut off", position);
+  try {
+    if (scan.state === "inside") parseJsonBytes(Buffer.concat(scan.parts), scan.start);
+    return cutOff;
+  } catch (error) {
+    return error instanceof ByteFault && error.offset < position ? error : cutOff;
+  }
+}
+
+function* scanBlock(scan: Scan, block: Uint8Array, position: number): Generator<ArrayElement> {
+  let from = 0;
+  for (let at = 0; at < block.length; at++) {
+    const byte = block[at] ?? 0;
+    if (scan.state !== "inside") {
+      if (SPACES.has(byte)) continue;
+      scan.state = outside(scan.state, byte, position + at);
+      if (scan.state !== "inside") continue;
+      scan.start = position + at;
+      scan.depth = 0;
+      from = at;
+    }
+    if (!elementEnds(scan, byte)) continue;
+    yield finish(scan, block.subarray(from, at), position + at);
+    scan.state = byte === COMMA ? "element" : "after-end";
+  }
+  if (scan.state === "inside") scan.parts.push(block.slice(from));
+}
+
+// What follows a byte that is not space, between elements.
+function outside(state: Scan["state"], byte: number, offset: number): Scan["state"] {
+  if (state === "file-start") {
+    if (byte === 0xef)
+      throw new ByteFault("the file starts with a byte order mark: save it as UTF-8 without one", offset);
+    if (byte !== ARRAY_START) throw new ByteFault("expected a JSON array of dialogues", offset);
+    return "element-or-end";
+  }
+  if (state === "after-end") throw new ByteFault("text after the end of the array", offset);
+  if (byte === ARRAY_END && state === "element-or-end") return "after-end";
+  if (byte === ARRAY_END || byte === COMMA) throw new ByteFault("a comma too many in the array", offset);
+  return "inside";
+}
+
+// True when this byte, which is not part of it, ends the element.
+function elementEnds(scan: Scan, byte: number): boolean {
+  if (scan.inString) {
+    if (scan.escaped) scan.escaped = false;
+    else if (byte === BACKSLASH) scan.escaped = true;
+    else if (byte === QUOTE) scan.inString = false;
+    return false;
+  }
+  if (scan.depth === 0 && (byte === COMMA || byte === ARRAY_END)) return true;
+  if (byte === QUOTE) scan.inString = true;
+  else if (OPENING.has(byte)) scan.depth++;
+  else if (CLOSING.has(byte)) scan.depth--;
+  return false;
+}
+
+function finish(scan: Scan, tail: Uint8Array, end: number): ArrayElement {
+  const bytes = scan.parts.length === 0 ? tail : Buffer.concat([...scan.parts, tail]);
+  scan.parts = [];
+  return { index: scan.index++, start: scan.start, end, bytes };
+}

@@ -1,0 +1,51 @@
+import { readdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { UserError } from "../core/errors.ts";
+import { exists } from "../core/files.ts";
+import { digestOf } from "../core/hash.ts";
+import type { Project } from "../core/project.ts";
+import { readYamlAs } from "../core/read-yaml.ts";
+import { DatasetSpec } from "./schema.ts";
+
+export interface LoadedSpec {
+  readonly spec: DatasetSpec;
+  /** The YAML file, absolute. */
+  readonly file: string;
+  /** Digest of what the file says, with defaults filled in: comments and layout do not count. */
+  readonly digest: string;
+  /** Folder of the source, absolute. */
+  readonly sourceFolder: string;
+}
+
+/** Where the packed shards of a data set lie: shard paths in its lock are relative to this folder. */
+export const packedFolder = (project: Project, name: string): string =>
+  join(project.datasets, "packed", name);
+
+/** Where the lock of a data set lies. */
+export const lockFile = (project: Project, name: string): string =>
+  join(project.datasets, `${name}.lock.json`);
+
+/** datasets/NAME.yaml. UserErrors `DATASET_UNKNOWN`, `SPEC_INVALID`, and `ProblemsError` with every problem's place. */
+export const loadSpec = async (project: Project, name: string): Promise<LoadedSpec> => {
+  const file = join(project.datasets, `${name}.yaml`);
+  if (!/^[\w-]+$/.test(name) || !(await exists(file)))
+    throw new UserError("DATASET_UNKNOWN", `There is no data set named "${name}"`, {
+      hint: `data sets here: ${(await specNames(project)).join(", ") || "none"}`,
+    });
+  const spec = await readYamlAs(file, DatasetSpec);
+  if (spec.name !== name)
+    throw new UserError("SPEC_INVALID", `${file} calls itself "${spec.name}"`, {
+      hint: "the name in the file and the name of the file must be the same",
+    });
+  const backends = Object.values(spec.source.references);
+  if (new Set(backends).size !== backends.length)
+    throw new UserError("SPEC_INVALID", `${file}: source.references names a backend twice`);
+  return { spec, file, digest: digestOf(spec), sourceFolder: resolve(dirname(file), spec.source.path) };
+};
+
+/** Names of the data sets of a project, sorted. */
+export const specNames = async (project: Project): Promise<readonly string[]> =>
+  (await readdir(project.datasets))
+    .filter((name) => name.endsWith(".yaml"))
+    .map((name) => name.slice(0, -".yaml".length))
+    .toSorted();

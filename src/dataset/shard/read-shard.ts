@@ -1,0 +1,139 @@
+import { open, type FileHandle } from "node:fs/promises";
+import { parquetMetadataAsync, parquetReadObjects, type AsyncBuffer, type FileMetaData } from "hyparquet";
+import { messageOf, systemCode, UserError } from "../../core/errors.ts";
+import type { Dialogue } from "../schema.ts";
+import { COLUMNS, parquetSchema } from "./columns.ts";
+import { FOOTER_KEY } from "./footer.ts";
+import { toDialogue, toText, type DialogueText } from "./row.ts";
+
+/** An open shard: rows by number or id, or all text without touching the audio. Close it. */
+export interface Shard {
+  readonly path: string;
+  readonly rows: number;
+  /** The feature description in the footer, as stored. */
+  readonly footer: string | undefined;
+  /** Row by number, 0-based. RangeError when there is none. Reads the pages of this row only. */
+  row(index: number): Promise<Dialogue>;
+  /** Number of the row with this id, or undefined. */
+  find(id: string): Promise<number | undefined>;
+  ids(): Promise<readonly string[]>;
+  /** All rows in order, without audio: a thousandth of the bytes. */
+  texts(): AsyncIterable<DialogueText>;
+  /** All rows in order, one row group in memory at a time. */
+  dialogues(): AsyncIterable<Dialogue>;
+  close(): Promise<void>;
+}
+
+/** Opens a shard that this program wrote. UserErrors `SHARD_MISSING`, `SHARD_UNREADABLE`. */
+export const openShard = async (path: string): Promise<Shard> => {
+  const file = await openFile(path);
+  try {
+    const buffer = await bufferOf(file);
+    const metadata = await parquetMetadataAsync(buffer);
+    const names = new Set(metadata.schema.map((element) => element.name));
+    const missing = COLUMNS.filter((column) => !names.has(column));
+    if (missing.length > 0) throw new Error(`it has no column ${missing.join(", ")}`);
+    return shardOf(path, { file, buffer, metadata });
+  } catch (error) {
+    await file.close();
+    throw new UserError("SHARD_UNREADABLE", `${path} is not a shard of dialogues: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+};
+
+interface Opened {
+  readonly file: FileHandle;
+  readonly buffer: AsyncBuffer;
+  readonly metadata: FileMetaData;
+}
+
+function shardOf(path: string, { file, buffer, metadata }: Opened): Shard {
+  const rows = Number(metadata.num_rows);
+  const textOnly = withoutAudio(metadata);
+  const read = async (from: number, to: number, of: FileMetaData): Promise<unknown[]> =>
+    parquetReadObjects({
+      file: buffer,
+      metadata: of,
+      utf8: false,
+      useOffsetIndex: true,
+      rowStart: from,
+      rowEnd: to,
+    });
+  const ids = async (): Promise<readonly string[]> => {
+    const found = await parquetReadObjects({ file: buffer, metadata, utf8: false, columns: ["id"] });
+    return found.map((row) => String(row["id"]));
+  };
+  return {
+    path,
+    rows,
+    footer: metadata.key_value_metadata?.find(({ key }) => key === FOOTER_KEY)?.value,
+    ids,
+    find: async (id) => {
+      const index = (await ids()).indexOf(id);
+      return index === -1 ? undefined : index;
+    },
+    row: async (index) => {
+      if (!Number.isInteger(index) || index < 0 || index >= rows)
+        throw new RangeError(`${path} has rows 0 to ${rows - 1}, not ${index}`);
+      const [row] = await read(index, index + 1, metadata);
+      return toDialogue(row, `${path} row ${index}`);
+    },
+    async *texts() {
+      for (const [from, to] of groups(metadata))
+        for (const [offset, row] of (await read(from, to, textOnly)).entries())
+          yield toText(row, `${path} row ${from + offset}`);
+    },
+    async *dialogues() {
+      for (const [from, to] of groups(metadata))
+        for (const [offset, row] of (await read(from, to, metadata)).entries())
+          yield toDialogue(row, `${path} row ${from + offset}`);
+    },
+    close: async () => file.close(),
+  };
+}
+
+function* groups({ row_groups }: FileMetaData): Generator<readonly [from: number, to: number]> {
+  let from = 0;
+  for (const { num_rows } of row_groups) {
+    const to = from + Number(num_rows);
+    yield [from, to];
+    from = to;
+  }
+}
+
+// The reader selects whole top-level columns only; a schema without the audio leaves makes it skip their bytes.
+function withoutAudio(metadata: FileMetaData): FileMetaData {
+  const row_groups = metadata.row_groups.map((group) => ({
+    ...group,
+    columns: group.columns.filter(
+      (chunk) => !chunk.meta_data?.path_in_schema.some((name) => name.includes("_audio")),
+    ),
+  }));
+  return { ...metadata, schema: parquetSchema(false), row_groups };
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+    throw new UserError("SHARD_MISSING", `There is no shard ${path}`, { hint: "pack the data set again" });
+  }
+}
+
+async function bufferOf(file: FileHandle): Promise<AsyncBuffer> {
+  const { size } = await file.stat();
+  return {
+    byteLength: size,
+    slice: async (start, end = size) => {
+      const bytes = new Uint8Array(end - start);
+      for (let done = 0; done < bytes.length;) {
+        const { bytesRead } = await file.read(bytes, done, bytes.length - done, start + done);
+        if (bytesRead === 0) throw new Error("the file ends too early");
+        done += bytesRead;
+      }
+      return bytes.buffer;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { systemCode, UserError } from "../../core/errors.ts";
+import { prettyIssues } from "../../core/issues.ts";
+import { ByteFault, jsonError, parseJsonBytes } from "../json/bytes.ts";
+import { RoleEntry } from "../schema.ts";
+import { nfc } from "../text.ts";
+
+/**
+ * The role manifest: a JSON array of RoleEntry, stems and names in NFC. Stems and slugs must each be unique, since the
+ * slug is what a role is called from here on. UserErrors `SOURCE_MISSING`, `SOURCE_JSON_INVALID`, `ROLES_INVALID`,
+ * `SLUG_COLLISION`, `STEM_COLLISION`.
+ */
+export const readRoles = async (path: string): Promise<readonly RoleEntry[]> => {
+  const parsed = z
+    .array(RoleEntry)
+    .min(1)
+    .safeParse(await parseFile(path));
+  if (!parsed.success)
+    throw new UserError("ROLES_INVALID", `${path} is not a role manifest:\n${prettyIssues(parsed.error)}`, {
+      hint: "expected an array of {stem, slug, displayName, language, source, heldOut}",
+    });
+  const roles = parsed.data.map((role) => ({
+    ...role,
+    stem: nfc(role.stem),
+    displayName: nfc(role.displayName),
+    source: nfc(role.source),
+  }));
+  refuseTwins(roles, path);
+  return roles;
+};
+
+/** A whole JSON file, strictly. UserErrors `SOURCE_MISSING`, `SOURCE_JSON_INVALID`. */
+export const parseFile = async (path: string): Promise<unknown> => {
+  try {
+    return parseJsonBytes(await readFile(path), 0);
+  } catch (error) {
+    if (error instanceof ByteFault) throw await jsonError(path, error);
+    if (systemCode(error) !== "ENOENT") throw error;
+    throw new UserError("SOURCE_MISSING", `There is no file ${path}`, {
+      hint: "is the corpus downloaded, and does source.path of the data set point at it?",
+    });
+  }
+};
+
+function refuseTwins(roles: readonly RoleEntry[], path: string): void {
+  const bySlug = new Map<string, string>();
+  const stems = new Set<string>();
+  for (const { stem, slug } of roles) {
+    if (stems.has(stem)) throw new UserError("STEM_COLLISION", `${path} lists the role "${stem}" twice`);
+    stems.add(stem);
+    const other = bySlug.get(slug);
+    if (other !== undefined)
+      throw new UserError(
+        "SLUG_COLLISION",
+        `${path} gives "${other}" and "${stem}" the same slug "${slug}"`,
+        {
+          hint: "give each role a slug of its own: rows are found by it",
+        },
+      );
+    bySlug.set(slug, stem);
+  }
+}

@@ -1,0 +1,176 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { exists } from "../../src/core/files.ts";
+import { lockFile, packDataset } from "../../src/dataset/index.ts";
+import { dialogueAt, projectWith, toneClip, turnAt, type Corpus } from "./corpus.ts";
+
+const TRAIN = "train/single/Thor.json";
+const TEST = "test_data/single_turn/Thor.json";
+const first = { dialogue: 0, turn: 0 };
+
+const cases: readonly (readonly [name: string, (corpus: Corpus) => void, expected: readonly string[]])[] = [
+  [
+    "a test dialogue that stands in train too",
+    (corpus) => {
+      const { user, role, user_speech_path, role_speech_path1 } = turnAt(corpus, TEST, {
+        dialogue: 1,
+        turn: 0,
+      });
+      Object.assign(turnAt(corpus, TRAIN, first), {
+        user,
+        role,
+        user_speech_path,
+        role_speech_path: role_speech_path1,
+      });
+    },
+    [
+      `unique_ids: ${TEST} dialogue 1 and ${TRAIN} dialogue 0 are both thor-single-`,
+      `no_shared_text: ${TRAIN} dialogue 0 (train) and ${TEST} dialogue 1 (test) share a question and its answer`,
+      `no_shared_audio: ${TRAIN} dialogue 0 (train) and ${TEST} dialogue 1 (test) share a role clip`,
+    ],
+  ],
+  [
+    "one question and answer of a test dialogue inside a training dialogue of another role",
+    (corpus) => {
+      const { user, role } = turnAt(corpus, TEST, first);
+      Object.assign(turnAt(corpus, "train/multi/hutao.json", { dialogue: 1, turn: 1 }), {
+        user: ` ${user.toUpperCase()}`,
+        role,
+      });
+    },
+    [`no_shared_text: train/multi/hutao.json dialogue 1 (ood) and ${TEST} dialogue 0 (test) share`],
+  ],
+  [
+    "the same role clip under another header",
+    (corpus) => {
+      const path = String(turnAt(corpus, TEST, first)["role_speech_path2"]);
+      const clip = corpus.files.get(path);
+      if (typeof clip === "string" || !clip) throw new Error("no clip");
+      const behind = Buffer.concat([clip, Buffer.from("LIST\x04\x00\x00\x00abcd", "latin1")]);
+      corpus.files.set(String(turnAt(corpus, TRAIN, first)["role_speech_path"]), new Uint8Array(behind));
+    },
+    [`no_shared_audio: ${TRAIN} dialogue 0 (train) and ${TEST} dialogue 0 (test) share a role clip`],
+  ],
+  [
+    "the same test session twice",
+    (corpus) => {
+      corpus.dialogues.get(TEST)?.splice(1, 1, dialogueAt(corpus, TEST, 0));
+    },
+    ["unique_ids: "],
+  ],
+  [
+    "a role file of nobody",
+    (corpus) => corpus.dialogues.set("train/multi/Loki.json", []),
+    ["role_membership: train/multi/Loki.json belongs to no role of the manifest"],
+  ],
+  [
+    "a held-out role that the manifest does not have",
+    (corpus) => Object.assign(corpus.spec["splits"] ?? {}, { heldOutRoles: ["hutao", "Loki"] }),
+    ['role_membership: held-out role "Loki" is not in the manifest'],
+  ],
+  [
+    "a manifest that disagrees with the spec",
+    (corpus) => Object.assign(corpus.spec["splits"] ?? {}, { heldOutRoles: [] }),
+    ['held_out_roles: the manifest holds out "hutao", the spec does not'],
+  ],
+  [
+    "a seen role without training dialogues",
+    (corpus) => {
+      corpus.dialogues.delete("train/single/Thor.json");
+      corpus.dialogues.delete("train/multi/Thor.json");
+    },
+    ['role_membership: seen role "Thor" has no training dialogue'],
+  ],
+  [
+    "a lost test session",
+    (corpus) => corpus.files.delete(String(turnAt(corpus, TEST, first)["role_speech_path3"])),
+    ["expected_counts: expected 12 testSessions, found 11; thor has 3 test sessions, others 4"],
+  ],
+  [
+    "another number of roles than published",
+    (corpus) => Object.assign(corpus.spec["expected"] ?? {}, { roles: 98, heldOutRoles: 20 }),
+    ["expected_counts: expected 98 roles, found 3; expected 20 heldOutRoles, found 1"],
+  ],
+];
+
+describe("packing stops, and leaves no lock, for", () => {
+  it.each(cases)("%s", async (_, change, expected) => {
+    const project = await projectWith((corpus) => {
+      // Every dialogue of a seen role is trained on, so that a planted leak cannot end up in dev.
+      Object.assign(corpus.spec["splits"] ?? {}, { devPerRole: 0 });
+      change(corpus);
+    });
+    const error: unknown = await packDataset({ project, name: "small" }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "GATE_VIOLATED", actor: "user" });
+    for (const line of expected) expect(String(error)).toContain(line);
+    expect(await exists(lockFile(project, "small"))).toBe(false);
+  });
+});
+
+describe("packing refuses", () => {
+  it("two stems with one slug, naming both", async () => {
+    const project = await projectWith((corpus) => {
+      corpus.roles.push({
+        stem: "Prof_G.H. Dorr",
+        slug: "prof_dorr",
+        displayName: "x",
+        language: "en",
+        source: "x",
+        heldOut: false,
+      });
+    });
+    await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
+      code: "SLUG_COLLISION",
+      message: expect.stringContaining(
+        'gives "Prof. G.H. Dorr" and "Prof_G.H. Dorr" the same slug "prof_dorr"',
+      ),
+    });
+  });
+
+  it("a stem listed twice, in another Unicode form", async () => {
+    const project = await projectWith((corpus) => {
+      for (const stem of ["Zo\u00eb", "Zoe\u0308"])
+        corpus.roles.push({
+          stem,
+          slug: `z${stem.length}`,
+          displayName: "x",
+          language: "en",
+          source: "x",
+          heldOut: false,
+        });
+    });
+    await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({ code: "STEM_COLLISION" });
+  });
+
+  it("a role file that is not JSON, with file, line and column", async () => {
+    const project = await projectWith();
+    const path = join(project.datasets, "small", TRAIN);
+    await writeFile(path, '[\n {"dialogue": [{"user": "a", "user": "b"}]}\n]');
+    await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
+      code: "SOURCE_JSON_INVALID",
+      message: `${path}:2:30: the key "user" stands twice in one object`,
+    });
+  });
+
+  it("a manifest with a byte order mark, or that is no manifest, or that is not there", async () => {
+    const project = await projectWith();
+    const path = join(project.datasets, "small", "roles.json");
+    await writeFile(path, "\ufeff[]");
+    await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
+      message: `${path}:1:1: the file starts with a byte order mark: save it as UTF-8 without one`,
+    });
+    await writeFile(path, '[{"stem": "Thor", "slug": "Thor!"}]');
+    await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({ code: "ROLES_INVALID" });
+    await rm(path);
+    await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({ code: "SOURCE_MISSING" });
+  });
+
+  it("a corpus that has no dialogues", async () => {
+    const project = await projectWith((corpus) => {
+      corpus.dialogues.clear();
+      corpus.files.set("train/single/notes.txt", toneClip(1));
+    });
+    await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({ code: "SOURCE_MISSING" });
+  });
+});
