@@ -1,0 +1,32 @@
+// Stage 3 of 7: a job and a launcher profile become a plan, and the plan a running attempt.
+export { layoutAt, type AttemptLayout } from "./attempt-layout.ts";
+export { findPython, type FoundPython } from "./find-python.ts";
+export type { Launcher } from "./launcher.ts";
+export { openLauncher, type LaunchWorld } from "./launchers.ts";
+export { loadProfile, profileNames } from "./load-profile.ts";
+export { isMarker, markerOf } from "./marker.ts";
+export { planText, shellQuote } from "./plan-text.ts";
+export { preparePython, type PythonRequest } from "./prepare-python.ts";
+export { withProcessLock } from "./process-lock.ts";
+export { isOwnerGone, processOwner } from "./process-owner.ts";
+export {
+  jobKey,
+  JobKind,
+  JobRef,
+  LauncherProfile,
+  LocalProfile,
+  WrapperResult,
+  type ArtifactStore,
+  type AttemptContext,
+  type Check,
+  type Finding,
+  type Job,
+  type JobKey,
+  type LaunchProblem,
+  type LogChunk,
+  type LogCursor,
+  type Observation,
+  type Plan,
+  type PlannedFile,
+  type Submission,
+} from "./schema.ts";

@@ -1,0 +1,83 @@
+import type { AttemptLayout } from "./attempt-layout.ts";
+import type { AttemptContext, Job, Plan } from "./schema.ts";
+
+/** The manifest of CONTRACT.md: the job's part with this attempt and its paths filled in. */
+export const manifestText = (job: Job, attempt: AttemptContext, layout: AttemptLayout): string => {
+  const manifest = {
+    ...job.manifest,
+    attempt: { number: attempt.number, token: attempt.token },
+    paths: { output: layout.output, events: layout.events, stop: layout.stop, fence: layout.fence },
+  };
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+};
+
+/**
+ * The program of a job. Several processes are started by the payload itself: torchrun would turn every exit code of
+ * CONTRACT.md into 1.
+ */
+export const payloadCommand = (job: Job, manifest: string, processes: number): readonly string[] => [
+  job.python,
+  "-m",
+  "understudy_payload",
+  job.kind,
+  "--manifest",
+  manifest,
+  ...(job.kind === "train" && processes > 1 ? ["--processes", String(processes)] : []),
+];
+
+// Where programs and libraries are found, and which GPUs may be used; anything else of the launching shell stays there.
+const INHERITED = ["PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"] as const;
+
+/** The whole environment of a job. No network for model files; secrets stay names. */
+export const payloadEnvironment = (
+  job: Job,
+  threads: number,
+  from: Readonly<Record<string, string | undefined>>,
+): Plan["environment"] => {
+  const inherited = INHERITED.flatMap((name): [string, { value: string }][] => {
+    const value = from[name];
+    return value === undefined ? [] : [[name, { value }]];
+  });
+  return {
+    ...Object.fromEntries(inherited),
+    HF_HUB_OFFLINE: { value: "1" },
+    OMP_NUM_THREADS: { value: String(threads) },
+    PYTHONPATH: { value: job.payload },
+    PYTHONUNBUFFERED: { value: "1" },
+    ...Object.fromEntries(job.secrets.map((name) => [name, { secret: name }])),
+  };
+};
+
+/** How wrapper.sh is called; its head explains each option. */
+export const wrapperCommand = (request: {
+  readonly job: Job;
+  readonly attempt: AttemptContext;
+  readonly layout: AttemptLayout;
+  readonly graceSeconds: number;
+  readonly environment: Plan["environment"];
+  readonly program: readonly string[];
+}): Plan["argv"] => {
+  const { job, attempt, layout, graceSeconds, environment, program } = request;
+  return [
+    "/bin/sh",
+    layout.wrapper,
+    "--run",
+    job.runFolder,
+    "--attempt",
+    String(attempt.number),
+    "--marker",
+    attempt.marker,
+    "--token",
+    attempt.token,
+    "--python",
+    job.python,
+    "--disk-bytes",
+    String(Math.ceil(job.diskBytes)),
+    "--grace",
+    String(graceSeconds),
+    "--keep",
+    Object.keys(environment).toSorted().join(" "),
+    "--",
+    ...program,
+  ];
+};

@@ -1,0 +1,117 @@
+import { isAbsolute } from "node:path";
+import { z } from "zod";
+import { UserError } from "../core/errors.ts";
+import { exists, readIfExists } from "../core/files.ts";
+import { runProgram } from "../core/process.ts";
+
+// The one place that knows where torch comes from. PyPI's Linux build brings gigabytes of CUDA libraries, which a
+// machine without a GPU has no use for.
+const CPU_INDEX = "https://download.pytorch.org/whl/cpu";
+
+export interface TorchQuestion {
+  /** Interpreter of the environment that torch is for. */
+  readonly python: string;
+  /** File that pins torch. */
+  readonly requirements: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** `process.platform` and `process.arch` of the machine. */
+  readonly platform: string;
+  readonly arch: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface TorchSource {
+  /** Arguments for `pip install`: where to look and what for. */
+  readonly install: readonly string[];
+  /** False: pip's own configuration decides, as it does for all other packages. */
+  readonly elsewhere: boolean;
+  /** In words, for people. */
+  readonly from: string;
+}
+
+/**
+ * Where the CPU build of torch is taken from: UNDERSTUDY_TORCH_WHEELS (a folder or an index URL); else what pip's own
+ * configuration offers, when that is a CPU build; else PyTorch's CPU index. UserError `TORCH_WHEELS_INVALID`.
+ */
+export const chooseCpuTorch = async (question: TorchQuestion): Promise<TorchSource> => {
+  const { environment, platform, arch, requirements } = question;
+  const wish = environment["UNDERSTUDY_TORCH_WHEELS"];
+  if (wish) return wished(wish, requirements);
+  const asConfigured = { install: ["-r", requirements], elsewhere: false };
+  // Here the plain build is a CPU build.
+  if (platform === "darwin" || arch === "arm64") return { ...asConfigured, from: "pip's package index" };
+  if (await pipIsConfigured(question)) {
+    const offer = await offered(question);
+    if (offer !== undefined) return { ...asConfigured, from: offer };
+  }
+  const install = ["--index-url", CPU_INDEX, ...(await pinnedToCpu(requirements))];
+  return { install, elsewhere: true, from: CPU_INDEX };
+};
+
+// A configured extra index may have the same version for CUDA: only the CPU build's own name leaves no choice.
+async function pinnedToCpu(requirements: string): Promise<readonly string[]> {
+  const text = (await readIfExists(requirements)) ?? "";
+  const version = /^\s*torch==([0-9][0-9.a-z]*)\s*(#.*)?$/m.exec(text)?.[1];
+  return version === undefined ? ["-r", requirements] : [`torch==${version}+cpu`];
+}
+
+async function wished(wish: string, requirements: string): Promise<TorchSource> {
+  const what = ["-r", requirements];
+  const found = { elsewhere: true, from: wish };
+  if (/^(https?|file):\/\//.test(wish)) return { ...found, install: ["--index-url", wish, ...what] };
+  if (!isAbsolute(wish) || !(await exists(wish))) {
+    throw new UserError(
+      "TORCH_WHEELS_INVALID",
+      `UNDERSTUDY_TORCH_WHEELS is "${wish}", which is neither an existing absolute folder nor a URL`,
+      { hint: "name a folder that holds the torch wheel, or the URL of a package index" },
+    );
+  }
+  return { ...found, install: ["--no-index", "--find-links", wish, ...what] };
+}
+
+// Unconfigured, pip would look at PyPI, and an old pip downloads the whole CUDA build only to answer the question.
+async function pipIsConfigured({ python, environment, signal }: TorchQuestion): Promise<boolean> {
+  const { stdout } = await runProgram([python, "-m", "pip", "config", "list"], {
+    env: environment,
+    ...(signal && { signal }),
+  });
+  return /^\S*\.(index-url|extra-index-url|find-links|no-index)=/m.test(stdout);
+}
+
+const Report = z.object({
+  install: z.array(
+    z.object({
+      download_info: z.object({ url: z.string() }),
+      metadata: z.object({ name: z.string(), version: z.string() }),
+    }),
+  ),
+});
+
+async function offered(question: TorchQuestion): Promise<string | undefined> {
+  const { python, requirements, environment, signal } = question;
+  const ask = ["install", "--dry-run", "--no-deps", "--ignore-installed", "--quiet", "--report", "-"];
+  const { exitCode, stdout } = await runProgram([python, "-m", "pip", ...ask, "-r", requirements], {
+    env: environment,
+    ...(signal && { signal }),
+  });
+  return exitCode === 0 ? cpuBuildIn(stdout) : undefined;
+}
+
+/** Address of the torch wheel in pip's report, when it is a CPU build; undefined for anything else. */
+export const cpuBuildIn = (report: string): string | undefined => {
+  const parsed = Report.safeParse(asJson(report));
+  const torch = parsed.data?.install.find(({ metadata }) => metadata.name === "torch");
+  if (torch === undefined) return undefined;
+  const { url } = torch.download_info;
+  const build = torch.metadata.version.split("+")[1] ?? "";
+  const isCpu = build === "cpu" || (build === "" && url.startsWith("file://"));
+  return isCpu ? url : undefined;
+};
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
