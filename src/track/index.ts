@@ -1,0 +1,28 @@
+// Stage 4 of 7: what happened to a run, kept for good: states, attempts, events and metrics in one SQLite file.
+export { classify, type Ending, type Evidence } from "./classify.ts";
+export { ingestPayloadEvents, type ReadBytes } from "./ingest.ts";
+export type { Lease, LeaseAnswer, LeaseRequest } from "./leases.ts";
+export type { PayloadLine } from "./payload-lines.ts";
+export {
+  END_REASONS,
+  endReason,
+  isEndReason,
+  type EndReason,
+  type EndReasonName,
+  type RetryBudget,
+  type RetryClass,
+} from "./reasons.ts";
+export { newRunId } from "./run-id.ts";
+export {
+  PayloadEvent,
+  RUN_STATES,
+  RunState,
+  TERMINAL_STATES,
+  type Attempt,
+  type Metric,
+  type Run,
+  type RunEvent,
+} from "./schema.ts";
+export { openStore } from "./sqlite-store.ts";
+export { mayGo, TRANSITIONS } from "./states.ts";
+export type { AttemptEnd, EventFilter, NewRun, PayloadBatch, RunFilter, Store } from "./store.ts";

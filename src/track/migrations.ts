@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { UserError } from "../core/errors.ts";
+import type { Database } from "./database.ts";
+
+// Marks the file as ours ("undy"), so that a stray database is not taken for an empty store.
+const APPLICATION = 0x756e6479;
+
+/** Number n is at index n - 1. Never changed once released: a new version appends one. */
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE runs (
+    id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
+    recipe_digest TEXT, lock TEXT NOT NULL, parent_id TEXT, pipeline_id TEXT,
+    stop_requested INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL, updated_at TEXT NOT NULL, last_seen_at TEXT
+  ) STRICT;
+  CREATE INDEX runs_by_pipeline ON runs (pipeline_id);
+
+  CREATE TABLE attempts (
+    run_id TEXT NOT NULL REFERENCES runs (id), number INTEGER NOT NULL,
+    marker TEXT NOT NULL UNIQUE, token TEXT NOT NULL, refs TEXT NOT NULL,
+    started_at TEXT NOT NULL, ended_at TEXT, reason TEXT, exit_code INTEGER, evidence TEXT NOT NULL,
+    PRIMARY KEY (run_id, number)
+  ) STRICT;
+  CREATE TRIGGER attempts_end_once BEFORE UPDATE ON attempts WHEN OLD.ended_at IS NOT NULL
+    BEGIN SELECT RAISE (ABORT, 'an ended attempt is never changed'); END;
+
+  CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL REFERENCES runs (id), attempt INTEGER, at TEXT NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX events_by_run ON events (run_id, sequence);
+  CREATE TRIGGER events_stay BEFORE UPDATE ON events
+    BEGIN SELECT RAISE (ABORT, 'events are only appended'); END;
+  CREATE TRIGGER events_are_kept BEFORE DELETE ON events
+    BEGIN SELECT RAISE (ABORT, 'events are only appended'); END;
+
+  CREATE TABLE metrics (
+    run_id TEXT NOT NULL REFERENCES runs (id), attempt INTEGER NOT NULL, step INTEGER NOT NULL,
+    name TEXT NOT NULL, value REAL NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (run_id, name, step, attempt)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE leases (
+    run_id TEXT PRIMARY KEY REFERENCES runs (id), owner TEXT NOT NULL, token TEXT NOT NULL, expires_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE cursors (
+    run_id TEXT NOT NULL REFERENCES runs (id), stream TEXT NOT NULL, position INTEGER NOT NULL,
+    PRIMARY KEY (run_id, stream)
+  ) STRICT;
+  `,
+];
+
+export const STORE_VERSION = MIGRATIONS.length;
+
+/**
+ * Brings the file to this program's version, each step in a transaction of its own. UserErrors `STORE_TOO_NEW` when a newer
+ * program has written it, `STORE_FOREIGN` when it is somebody else's database.
+ */
+export const migrate = (
+  database: Database,
+  path: string,
+  migrations: readonly string[] = MIGRATIONS,
+): void => {
+  const known = migrations.length;
+  const before = versionOf(database, path);
+  if (before > known) throw tooNew(path, before, known);
+  for (let version = before; version < known; version++) {
+    database.transaction(() => {
+      // Another process may have done this step while we waited for the lock.
+      if (versionOf(database, path) !== version) return;
+      database.exec(
+        `${migrations[version] ?? ""}; PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${version + 1}`,
+      );
+    });
+  }
+};
+
+const Version = z.object({ user_version: z.int() });
+const Application = z.object({ application_id: z.int() });
+const Count = z.object({ tables: z.int() });
+
+function versionOf(database: Database, path: string): number {
+  const application = database.first(Application, "PRAGMA application_id")?.application_id;
+  const version = database.first(Version, "PRAGMA user_version")?.user_version ?? 0;
+  const tables = database.first(Count, "SELECT count(*) AS tables FROM sqlite_master")?.tables ?? 0;
+  if (application === APPLICATION || (version === 0 && tables === 0)) return version;
+  throw new UserError("STORE_FOREIGN", `${path} is a database, but not a run store`, {
+    hint: "set UNDERSTUDY_STATE to another folder, or move the file away",
+  });
+}
+
+function tooNew(path: string, version: number, known: number): UserError {
+  return new UserError(
+    "STORE_TOO_NEW",
+    `The run store ${path} was written by a newer version (store version ${version}, this program knows ${known})`,
+    { hint: "update this program, or set UNDERSTUDY_STATE to another folder" },
+  );
+}

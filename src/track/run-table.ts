@@ -1,0 +1,98 @@
+import { isoTime } from "../core/clock.ts";
+import { InternalError } from "../core/errors.ts";
+import type { Value } from "./database.ts";
+import { RunRow } from "./rows.ts";
+import { jsonText, type StoreParts } from "./store-parts.ts";
+import { mayGo } from "./states.ts";
+import type { RunFilter, Store } from "./store.ts";
+
+type RunTable = Pick<
+  Store,
+  "createRun" | "getRun" | "findRun" | "listRuns" | "requestStop" | "transition" | "clearStop" | "markSeen"
+>;
+
+/** The table `runs`. */
+export const runTable = (parts: StoreParts): RunTable => {
+  const { database, clock, findRun, getRun, guarded, addEvent } = parts;
+  return {
+    findRun,
+    getRun,
+    createRun: (run) =>
+      database.transaction(() => {
+        const now = isoTime(clock);
+        database.run(
+          `INSERT INTO runs (id, kind, name, state, reason, recipe_digest, lock, parent_id, pipeline_id, created_at, updated_at)
+           VALUES (?, ?, ?, 'draft', 'created', ?, ?, ?, ?, ?, ?)`,
+          run.id,
+          run.kind,
+          run.name,
+          run.recipeDigest,
+          jsonText(run.lock),
+          run.parentId ?? null,
+          run.pipelineId ?? null,
+          now,
+          now,
+        );
+        addEvent(run.id, { type: "run.created", data: { kind: run.kind, name: run.name } });
+        return getRun(run.id);
+      }),
+    listRuns: (filter = {}) => {
+      const { where, values } = conditions(filter);
+      return database.all(
+        RunRow,
+        `SELECT * FROM runs ${where} ORDER BY created_at DESC, rowid DESC`,
+        ...values,
+      );
+    },
+    requestStop: (id) => {
+      database.transaction(() => {
+        if (getRun(id).stopRequested) return;
+        database.run("UPDATE runs SET stop_requested = 1, updated_at = ? WHERE id = ?", isoTime(clock), id);
+        addEvent(id, { type: "run.stop_requested", data: {} });
+      });
+    },
+    transition: (lease, { from, to, reason }) =>
+      guarded(lease, () => {
+        const { state, id } = getRun(lease.runId);
+        if (state !== from) {
+          throw new InternalError(
+            "STATE_CHANGED",
+            `Run ${id} is ${state}, not ${from}: it cannot become ${to}`,
+          );
+        }
+        if (!mayGo(from, to)) {
+          throw new InternalError("TRANSITION_ILLEGAL", `Run ${id} cannot go from ${from} to ${to}`);
+        }
+        const now = isoTime(clock);
+        database.run(
+          "UPDATE runs SET state = ?, reason = ?, updated_at = ? WHERE id = ?",
+          to,
+          reason,
+          now,
+          id,
+        );
+        if (from !== to) addEvent(id, { type: "run.state", data: { from, to, reason } });
+        return getRun(id);
+      }),
+    clearStop: (lease) => {
+      guarded(lease, () => {
+        database.run("UPDATE runs SET stop_requested = 0 WHERE id = ?", lease.runId);
+        addEvent(lease.runId, { type: "run.stop_withdrawn", data: {} });
+      });
+    },
+    markSeen: (lease) => {
+      guarded(lease, () =>
+        database.run("UPDATE runs SET last_seen_at = ? WHERE id = ?", isoTime(clock), lease.runId),
+      );
+    },
+  };
+};
+
+function conditions({ pipelineId, kind, states }: RunFilter): { where: string; values: Value[] } {
+  const all: [string, Value[]][] = [];
+  if (pipelineId !== undefined) all.push(["pipeline_id = ?", [pipelineId]]);
+  if (kind !== undefined) all.push(["kind = ?", [kind]]);
+  if (states !== undefined) all.push([`state IN (${states.map(() => "?").join(", ")})`, [...states]]);
+  const where = all.length === 0 ? "" : `WHERE ${all.map(([condition]) => condition).join(" AND ")}`;
+  return { where, values: all.flatMap(([, values]) => values) };
+}
