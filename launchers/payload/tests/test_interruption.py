@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import jobs
+from support.watch import when
+from understudy_payload.modeling import MARKER
+from understudy_payload.tasks import hash_file
+
+ADAPTER = "adapter_model.safetensors"
+
+
+def final(folder: Path) -> str:
+    return hash_file(folder / "output/checkpoint-8" / ADAPTER)
+
+
+def test_killed_in_a_save_and_resumed_equals_uninterrupted(
+    tmp_path: Path, trained: Path, model: Path, data: dict[str, Path]
+) -> None:
+    value = jobs.train_manifest(tmp_path, model, data)
+    assert jobs.run(tmp_path, value, UNDERSTUDY_TEST_KILL_IN_SAVE="6") == -signal.SIGKILL
+    torn = tmp_path / "output/checkpoint-6"
+    assert (torn / ADAPTER).exists() and not (torn / MARKER).exists()
+    value["attempt"]["number"] = 2
+    assert jobs.run_here(tmp_path, value) == 0
+    second = [event for event in jobs.events(tmp_path) if event["attempt"] == 2]
+    assert [event["type"] for event in second[:4]] == ["started", "truncated", "checkpoint_skipped", "resumed"]
+    assert second[2]["checkpoint"] == "checkpoint-6" and second[3]["checkpoint"] == "checkpoint-4"
+    assert final(tmp_path) == final(trained)
+
+
+def test_a_checkpoint_that_lost_bytes_is_skipped(
+    trained: Path, copy_of_trained: Path, model: Path, data: dict[str, Path]
+) -> None:
+    shutil.rmtree(copy_of_trained / "output/checkpoint-8")
+    with open(copy_of_trained / "output/checkpoint-6/optimizer.pt", "ab") as file:
+        file.truncate(100)
+    assert jobs.run_here(copy_of_trained, jobs.train_manifest(copy_of_trained, model, data)) == 0
+    (skipped,) = jobs.events(copy_of_trained, "checkpoint_skipped")
+    assert "optimizer.pt has 100 bytes" in skipped["reason"]
+    assert final(copy_of_trained) == final(trained)
+
+
+@pytest.mark.parametrize("how", ["stop-file", "signal"])
+def test_save_and_stop_then_go_on(how: str, tmp_path: Path, model: Path, data: dict[str, Path], trained: Path) -> None:
+    value = jobs.train_manifest(tmp_path, model, data, saveEverySteps=100, evalEverySteps=100)
+    path = jobs.write(tmp_path, value)
+    process = subprocess.Popen(jobs.command(path), env=jobs.environment())
+    act = (tmp_path / "STOP").touch if how == "stop-file" else process.terminate
+    when(tmp_path, "step", act).join()
+    assert process.wait() == 3
+    (stopped,) = jobs.events(tmp_path, "stopped")
+    assert stopped["reason"] == how and 1 <= stopped["step"] < 8
+    assert (tmp_path / f"output/checkpoint-{stopped['step']}" / MARKER).exists()
+    (tmp_path / "STOP").unlink(missing_ok=True)
+    assert jobs.run_here(tmp_path, value) == 0
+    assert final(tmp_path) == final(trained)
+
+
+def test_a_stop_before_the_first_step(tmp_path: Path, model: Path, data: dict[str, Path]) -> None:
+    (tmp_path / "STOP").touch()
+    assert jobs.run_here(tmp_path, jobs.train_manifest(tmp_path, model, data)) == 3
+    assert jobs.events(tmp_path)[-1]["step"] == 0
+    assert not list((tmp_path / "output").glob("checkpoint-*"))
+
+
+def test_fenced_from_the_start(tmp_path: Path, model: Path, data: dict[str, Path]) -> None:
+    (tmp_path / "fence").write_text("attempt-2\n")
+    assert jobs.run_here(tmp_path, jobs.train_manifest(tmp_path, model, data)) == 75
+    assert not (tmp_path / "events.jsonl").exists()
+    (tmp_path / "fence").write_text(f"{jobs.TOKEN}\n")
+    assert jobs.run_here(tmp_path, jobs.train_manifest(tmp_path, model, data, steps=1)) == 0
+
+
+def test_fenced_while_training(tmp_path: Path, model: Path, data: dict[str, Path]) -> None:
+    value = jobs.train_manifest(tmp_path, model, data, steps=500, evalEverySteps=500)
+    when(tmp_path, "checkpoint", lambda: (tmp_path / "fence").write_text("attempt-2"))
+    assert jobs.run_here(tmp_path, value) == 75
+    saved = {event["checkpoint"] for event in jobs.events(tmp_path, "checkpoint")}
+    assert saved == {path.name for path in (tmp_path / "output").iterdir()}
+    assert len(saved) < 250 and not jobs.events(tmp_path, "failed")

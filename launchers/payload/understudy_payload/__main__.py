@@ -1,0 +1,118 @@
+"""python -m understudy_payload KIND --manifest job.json: one job, its errors as events and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from .errors import Fenced, ManifestError, PayloadError, Stopped
+from .events import EventLog
+from .job import Job
+from .manifest import KINDS, read_manifest
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Return the exit code of CONTRACT.md."""
+    options = _parser().parse_args(arguments)
+    # before any import of them: nothing may ask a hub, and progress bars do not belong in a log file
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    # as torchrun does: results must not depend on the number of cores, and idle threads must not spin
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if options.command == "tiny-model":
+        return _tiny_model(options)
+    if getattr(options, "processes", 1) > 1:
+        from .launch import launch
+
+        return launch(options.manifest, options.processes)
+    return _run(options.command, options.manifest)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="understudy_payload", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for kind in KINDS:
+        command = commands.add_parser(kind)
+        command.add_argument("--manifest", type=Path, required=True)
+        if kind == "train":
+            command.add_argument("--processes", type=int, default=1, help="start this many ranks on this machine")
+    tiny = commands.add_parser("tiny-model", help="write a tiny random Qwen2.5-Omni and print its revision")
+    tiny.add_argument("folder", type=Path)
+    tiny.add_argument("--seed", type=int, default=7)
+    return parser
+
+
+def _tiny_model(options: argparse.Namespace) -> int:
+    from .tiny import build_tiny_model
+
+    try:
+        print(build_tiny_model(options.folder.absolute(), options.seed))
+    except PayloadError as error:
+        _say(f"{error.code}: {error}")
+        return error.exit_code
+    return 0
+
+
+def _run(kind: str, path: Path) -> int:
+    try:
+        manifest = read_manifest(path, kind)
+    except ManifestError as error:
+        for problem in error.problems:
+            _say(problem)
+        _fail_without_manifest(path, error)
+        return error.exit_code
+    job = Job(manifest)
+    try:
+        job.fence.check()
+        # a kind's module brings torch or not: measuring needs none
+        getattr(importlib.import_module(f".{kind}", __package__), kind)(manifest, job)
+        return 0
+    except Stopped as stop:
+        job.events.write("stopped", step=stop.step, reason=stop.reason)
+        return stop.exit_code
+    except Fenced as fence:
+        _say(f"fenced: {fence}")
+        return fence.exit_code
+    except PayloadError as error:
+        job.last_words.write("failed", code=error.code, message=str(error), hint=error.hint)
+        _say(f"{error.code}: {error}")
+        return error.exit_code
+    except Exception as error:  # the boundary: whatever it is, the control plane must learn of it
+        traceback.print_exc()
+        job.last_words.write("failed", **_crash(error))
+        return 1
+    finally:
+        if "understudy_payload.world" in sys.modules:
+            sys.modules["understudy_payload.world"].leave()
+
+
+def _crash(error: Exception) -> dict[str, str]:
+    if type(error).__name__ == "OutOfMemoryError":
+        return {"code": "OUT_OF_MEMORY", "message": str(error), "hint": "lower microBatch or maxTokens"}
+    message = f"{type(error).__name__}: {error}"
+    return {"code": "CRASHED", "message": message, "hint": "the traceback is in the job's log"}
+
+
+def _fail_without_manifest(path: Path, error: ManifestError) -> None:
+    """Say it in events.jsonl all the same, when the broken manifest at least tells where that is."""
+    try:
+        value: Any = json.loads(path.read_text(encoding="utf-8"))
+        events, attempt = Path(value["paths"]["events"]), int(value["attempt"]["number"])
+        EventLog(events, attempt).write("failed", code=error.code, message=str(error), hint=error.hint)
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""Several ranks on one machine with the exit codes of CONTRACT.md. torchrun works too, but turns every code into 1."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+# Ranks end together; one that has not followed by then hangs in a collective that will never complete.
+GRACE_SECONDS = 60.0
+
+
+def launch(manifest: Path, processes: int) -> int:
+    """Run `train` in this many processes and return the code that says most about why they ended."""
+    port = _free_port()
+    ranks = [_start(manifest, rank, processes, port) for rank in range(processes)]
+
+    def forward(number: int, frame: object) -> None:
+        for process in ranks:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, forward)
+    return _verdict(_wait(ranks))
+
+
+def _start(manifest: Path, rank: int, processes: int, port: int) -> subprocess.Popen[bytes]:
+    world = {
+        "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(processes), "LOCAL_WORLD_SIZE": str(processes),
+        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+    }  # fmt: skip
+    environment = {"OMP_NUM_THREADS": "1", **os.environ, **world}
+    command = [sys.executable, "-m", __package__ or "understudy_payload", "train", "--manifest", str(manifest)]
+    return subprocess.Popen(command, env=environment)
+
+
+def _wait(ranks: list[subprocess.Popen[bytes]]) -> list[int]:
+    deadline = None
+    while any(process.poll() is None for process in ranks):
+        if deadline is None and any(process.returncode for process in ranks):
+            deadline = time.monotonic() + GRACE_SECONDS
+        if deadline is not None and time.monotonic() > deadline:
+            for process in ranks:
+                process.kill()
+        time.sleep(0.1)
+    return [process.returncode for process in ranks]
+
+
+def _verdict(codes: list[int]) -> int:
+    for known in (75, 2):
+        if known in codes:
+            return known
+    crashed = [code for code in codes if code not in (0, 3)]
+    if crashed:
+        # death by signal N is negative here; shells call it 128 + N
+        return crashed[0] if crashed[0] > 0 else 128 - crashed[0]
+    return 3 if 3 in codes else 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

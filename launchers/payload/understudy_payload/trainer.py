@@ -1,0 +1,114 @@
+"""transformers.Trainer with an exact loss, an exact evaluation and checkpoints that say when they are complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import Trainer
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from . import world
+from .errors import Fenced
+from .events import EventLog
+from .likelihood import LabelLikelihood
+from .marker import write_marker
+from .modeling import MARKER
+from .stopping import Fence
+
+# For tests: die by SIGKILL in the middle of saving this step, with weights on disk and no optimizer state.
+KILL_IN_SAVE = "UNDERSTUDY_TEST_KILL_IN_SAVE"
+
+
+class OmniTrainer(Trainer):
+    """`extras` are model-folder files that save_pretrained leaves out; they are copied into each checkpoint."""
+
+    def __init__(self, *, events: EventLog, fence: Fence, kind: str, extras: list[Path], **options: Any) -> None:
+        super().__init__(**options)
+        # makes Trainer count label tokens over micro-batches and ranks and leave the division to compute_loss
+        self.model_accepts_loss_kwargs = True
+        self._likelihood = LabelLikelihood(self.model)
+        self._events = events
+        self._fence = fence
+        self._kind = kind
+        self._extras = extras
+        self._eval_loss: tuple[int, float] | None = None  # (step, nats per label token)
+
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> torch.Tensor:
+        """Sum over label tokens / label tokens of the whole optimizer step. DDP averages gradients, hence × ranks."""
+        return self._likelihood.losses(model, inputs).sum() * self.args.world_size / num_items_in_batch
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Mean NLL over all label tokens of the dev split. Each rank takes every n-th dialogue, none twice."""
+        mine = range(self.args.process_index, len(self.eval_dataset), self.args.world_size)
+        loader = torch.utils.data.DataLoader(
+            torch.utils.data.Subset(self.eval_dataset, mine),
+            batch_size=self.args.per_device_eval_batch_size,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            generator=torch.Generator(),  # the default one would advance the state that training depends on
+        )
+        nats, tokens = 0.0, 0
+        model = self.accelerator.unwrap_model(self.model_wrapped, keep_fp32_wrapper=True)
+        model.eval()
+        for batch in loader:
+            # the loader stays outside: mel features must not be computed in bf16
+            with torch.no_grad(), torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.args.bf16):
+                losses = self._likelihood.losses(model, self._prepare_inputs(batch))
+            nats += losses.double().sum().item()
+            tokens += len(losses)
+        nats, tokens = world.total([nats, tokens], self.args.device)
+        metrics = {"eval_loss": nats / tokens, "eval_tokens": int(tokens)}
+        self.log(metrics)
+        self._eval_loss = (self.state.global_step, metrics["eval_loss"])
+        self._events.write(
+            "eval", step=self.state.global_step, split="dev", loss=metrics["eval_loss"], tokens=int(tokens)
+        )
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+        """Trainer's estimate knows nothing of audio; a wrong number in every checkpoint is worse than none."""
+        return 0
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        step = self.state.global_step
+        folder = Path(self.args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{step}"
+        if world.agree_on_any(self.is_world_process_zero() and self._fence.broken(), self.args.device):
+            raise Fenced(f"another attempt owns this run; step {step} is not saved")
+        if (folder / MARKER).exists():
+            return  # the step we resumed from
+        if self.is_world_process_zero():
+            shutil.rmtree(folder, ignore_errors=True)  # what a killed attempt left half-written
+        world.barrier()
+        super()._save_checkpoint(model, trial)
+        if self.is_world_process_zero():
+            for path in self._extras:
+                shutil.copy2(path, folder / path.name)
+        world.barrier()  # other ranks write their own random states
+        if self.is_world_process_zero():
+            write_marker(folder, self._facts())
+            self._events.write("checkpoint", step=step, checkpoint=folder.name)
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        if os.environ.get(KILL_IN_SAVE) == str(self.state.global_step):
+            os.kill(os.getpid(), signal.SIGKILL)
+        super()._save_optimizer_and_scheduler(output_dir)
+
+    def _facts(self) -> dict[str, Any]:
+        losses = [row["loss"] for row in self.state.log_history if "loss" in row]
+        evaluated = self._eval_loss is not None and self._eval_loss[0] == self.state.global_step
+        return {
+            "step": self.state.global_step,
+            "epoch": self.state.epoch,
+            "kind": self._kind,
+            "worldSize": self.args.world_size,
+            "trainLoss": losses[-1] if losses else None,
+            "evalLoss": self._eval_loss[1] if evaluated else None,
+        }
