@@ -1,0 +1,22 @@
+// `npm run quickstart`: packages, build, then the real command.
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { build, installPackages, requireNode, root } from "./install.js";
+
+requireNode();
+installPackages();
+build();
+const child = spawn(
+  process.execPath,
+  [join(root, "bin", "understudy.js"), "quickstart", ...process.argv.slice(2)],
+  {
+    cwd: root,
+    stdio: "inherit",
+  },
+);
+// The terminal sends Ctrl-C to the child too; staying alive here lets it finish its last words.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+  process.on(signal, () => signal !== "SIGINT" && child.kill(signal));
+child.on("exit", (code, signal) => {
+  process.exitCode = code ?? (signal === "SIGINT" ? 130 : 1);
+});

@@ -1,0 +1,14 @@
+import { evaluateRun, reportRun } from "../../../workflow/index.ts";
+import { defineCommand } from "../../command.ts";
+import { inShop } from "../../shop.ts";
+
+export const reportBuild = defineCommand({
+  positionals: { run: { describe: "Id of an evaluated training run" } },
+  options: {},
+  json: true,
+  details: "Writes the report anew from the rows that are kept. Rows that are missing are made first.",
+  handler: async ({ run }, context) => {
+    const report = await inShop(context, async (shop) => reportRun(shop, run, await evaluateRun(shop, run)));
+    context.print.result(report, () => [report.headline, `report: ${report.path}`]);
+  },
+});

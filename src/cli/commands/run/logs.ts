@@ -1,0 +1,22 @@
+import { runLogs } from "../../../workflow/index.ts";
+import { defineCommand } from "../../command.ts";
+import { inShop } from "../../shop.ts";
+
+export const runLogsCommand = defineCommand({
+  positionals: { run: { describe: "Run id" } },
+  options: {
+    follow: {
+      type: "boolean",
+      alias: "f",
+      describe: "Go on until the run has ended, and look after it meanwhile",
+    },
+  },
+  json: false,
+  details: "Prints what the program printed, over all attempts, each line once.",
+  handler: async ({ run, follow }, context) =>
+    inShop(context, async (shop) => {
+      for await (const line of runLogs(shop, { runId: run, follow })) context.print.line(line);
+      const { state, reason } = shop.store.getRun(run);
+      if (follow) context.print.line(`run ${run} is ${state}: ${reason}`);
+    }),
+});

@@ -1,0 +1,19 @@
+import { followToSuccess, resumeRun } from "../../../workflow/index.ts";
+import { defineCommand } from "../../command.ts";
+import { inShop } from "../../shop.ts";
+
+export const runResume = defineCommand({
+  positionals: { run: { describe: "Run id" } },
+  options: { follow: { type: "boolean", alias: "f", describe: "Watch the run until it ends" } },
+  json: true,
+  details:
+    "Opens another attempt of a run that was stopped or failed; it goes on from its newest complete checkpoint.",
+  handler: async ({ run: id, follow }, context) =>
+    inShop(context, async (shop) => {
+      const resumed = await resumeRun(shop, id);
+      const run = follow ? await followToSuccess(shop, id) : resumed;
+      context.print.result({ ...run, lock: undefined }, () => [
+        `run ${run.id} is ${run.state}: ${run.reason}`,
+      ]);
+    }),
+});

@@ -1,0 +1,17 @@
+import { stopRun } from "../../../workflow/index.ts";
+import { defineCommand } from "../../command.ts";
+import { inShop } from "../../shop.ts";
+
+export const runStop = defineCommand({
+  positionals: { run: { describe: "Run id" } },
+  options: { now: { type: "boolean", describe: "End it without waiting for a save" } },
+  json: true,
+  details: "Asks the trainer to save a checkpoint and stop. The run can be resumed from it.",
+  handler: async ({ run: id, now }, context) =>
+    inShop(context, async (shop) => {
+      const run = await stopRun(shop, id, now ? "now" : "graceful");
+      context.print.result({ ...run, lock: undefined }, () => [
+        `run ${run.id} is ${run.state}: ${run.reason}`,
+      ]);
+    }),
+});

@@ -1,0 +1,35 @@
+import type { Clock } from "../core/clock.ts";
+import { findProject, type Project } from "../core/project.ts";
+import { secretsFrom, type Secrets } from "../core/secrets.ts";
+import { printerFor, type Printer } from "./print.ts";
+import type { World } from "./world.ts";
+
+/** What a command's handler gets besides its arguments. */
+export interface Context {
+  readonly cwd: string;
+  readonly environment: World["environment"];
+  readonly clock: Clock;
+  readonly fetch: typeof fetch;
+  readonly signal: AbortSignal;
+  readonly secrets: Secrets;
+  readonly print: Printer;
+  /** Columns for people's text. */
+  readonly width: number;
+  /** The project that a folder (default: where the person stands) lies in; `PROJECT_MISSING` outside of one. */
+  project(folder?: string): Promise<Project>;
+}
+
+export const contextFor = (world: World, json: boolean): Context => {
+  const secrets = secretsFrom(world.environment);
+  return {
+    cwd: world.cwd,
+    environment: world.environment,
+    clock: world.clock,
+    fetch: world.fetch,
+    signal: world.signal,
+    secrets,
+    print: printerFor(world, secrets, json),
+    width: world.stdout.width,
+    project: (folder = world.cwd) => findProject(folder, world.environment["UNDERSTUDY_STATE"]),
+  };
+};

@@ -1,0 +1,3 @@
+export { EXIT, type ExitCode } from "./exit-codes.ts";
+export { runUnderstudy } from "./program.ts";
+export type { Sink, World } from "./world.ts";

@@ -1,0 +1,57 @@
+import type { Secrets } from "../core/secrets.ts";
+import { styleFor, type Style } from "./style.ts";
+import type { World } from "./world.ts";
+
+/** How commands speak. Under `--json` only `result` prints, and prints one JSON document. */
+export interface Printer {
+  readonly json: boolean;
+  readonly style: Style;
+  /** What a command found: a value for `--json`, lines for people. */
+  result(value: unknown, lines: () => readonly string[]): void;
+  /** A line for people while a command works. */
+  line(text: string): void;
+  /** A line for people on stderr that must not be missed; commands put it into their JSON as well. */
+  warn(text: string): void;
+  /** What goes on right now, on one line of stderr that the next text replaces; nothing unless stderr is a terminal. */
+  progress(text: string): void;
+}
+
+const CLEAR_LINE = "\r\u001b[K";
+
+/** A printer over the world's sinks; every text is masked for secrets. */
+export const printerFor = (world: World, secrets: Secrets, json: boolean): Printer => {
+  const style = styleFor(world.stdout, world.environment);
+  const errorStyle = styleFor(world.stderr, world.environment);
+  let showing = false;
+  const clear = (): void => {
+    if (showing) world.stderr.write(CLEAR_LINE);
+    showing = false;
+  };
+  const out = (text: string): void => {
+    clear();
+    world.stdout.write(`${secrets.mask(text)}\n`);
+  };
+  return {
+    json,
+    style,
+    result: (value, lines) => {
+      if (json) out(JSON.stringify(value, null, 2));
+      else for (const text of lines()) out(text);
+    },
+    line: (text) => {
+      if (!json) out(text);
+    },
+    warn: (text) => {
+      if (json) return;
+      clear();
+      world.stderr.write(`${errorStyle.yellow("warning:")} ${secrets.mask(text)}\n`);
+    },
+    progress: (text) => {
+      if (json || !world.stderr.isTerminal) return;
+      clear();
+      if (text === "") return;
+      world.stderr.write(secrets.mask(text).slice(0, Math.max(0, world.stderr.width - 1)));
+      showing = true;
+    },
+  };
+};

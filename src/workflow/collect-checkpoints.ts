@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import {
+  listCheckpoints,
+  manifestOf,
+  registerCheckpoint,
+  scanCheckpoints,
+  verifyCheckpoint,
+  type CheckpointManifest,
+} from "../checkpoint/index.ts";
+import { isoTime } from "../core/clock.ts";
+import type { Run } from "../track/index.ts";
+import { lockOf } from "./run-lock.ts";
+import type { Shop } from "./shop.ts";
+
+// Hashing 127 GB takes minutes on every look; such checkpoints are hashed by `checkpoint verify`.
+const HASHED_AT_ONCE = 4e9;
+
+/** Registers every new complete checkpoint of a training run and returns all of them. Unsound ones are told and left out. */
+export const collectCheckpoints = async (shop: Shop, run: Run): Promise<readonly CheckpointManifest[]> => {
+  const { job, resolved } = lockOf(run);
+  if (resolved === null) return [];
+  const known = new Set((await listCheckpoints(shop.project, run.id)).map(({ step }) => step));
+  const found = await scanCheckpoints(join(job.runFolder, "output"));
+  for (const checkpoint of found) {
+    if (!checkpoint.complete || known.has(checkpoint.step)) continue;
+    const bytes = Object.values(checkpoint.marker.files).reduce((sum, file) => sum + file.bytes, 0);
+    const digests = bytes <= HASHED_AT_ONCE;
+    const [problem] = await verifyCheckpoint(checkpoint.folder, checkpoint.marker, { digests });
+    if (problem) {
+      shop.onProgress({
+        type: "note",
+        text: `checkpoint ${checkpoint.step} is left out: ${problem.path}: ${problem.problem}`,
+      });
+      continue;
+    }
+    const attempt = shop.store.attempts(run.id).at(-1)?.number ?? 1;
+    const parents = {
+      recipeDigest: run.recipeDigest ?? "",
+      datasetLockDigest: resolved.datasetLockDigest,
+      trainingRoles: [...resolved.trainingRoles],
+      baseModel: baseModelName(job.manifest),
+    };
+    const manifest = manifestOf(
+      checkpoint,
+      { id: run.id, attempt, parents },
+      { at: isoTime(shop.clock), digests },
+    );
+    await registerCheckpoint(shop.project, manifest);
+  }
+  return listCheckpoints(shop.project, run.id);
+};
+
+function baseModelName(manifest: Readonly<Record<string, unknown>>): string {
+  const { model } = manifest;
+  return typeof model === "object" && model !== null && "revision" in model
+    ? String(model.revision)
+    : "unknown";
+}

@@ -1,0 +1,71 @@
+import type { JobKind } from "../launch/index.ts";
+import type { Recipe } from "../recipe/index.ts";
+import { distinct, scoring, type PlannedCell } from "./evaluation-tasks.ts";
+import { taskProof } from "./proof.ts";
+import type { Proof } from "./run-lock.ts";
+
+export type EvaluationKind = Extract<JobKind, "score" | "infer" | "measure">;
+
+/** In this order: measures are taken of answers. */
+export const EVALUATION_KINDS: readonly EvaluationKind[] = ["score", "infer", "measure"];
+
+const FILES: Readonly<Record<EvaluationKind, string>> = {
+  score: "scores.jsonl",
+  infer: "answers.jsonl",
+  measure: "measures.jsonl",
+};
+
+interface TaskRecord {
+  readonly manifest: Readonly<Record<string, unknown>>;
+  readonly proof: Extract<Proof, { kind: "tasks" }>["tasks"][number];
+}
+
+/** The tasks of a kind that are not finished yet, as manifest entries with their proofs. */
+export const openTasks = async (
+  kind: EvaluationKind,
+  cells: readonly PlannedCell[],
+): Promise<readonly TaskRecord[]> => {
+  const records = distinct(cells).map((cell) => recordOf(kind, cell));
+  const done = await Promise.all(records.map(async ({ proof }) => (await taskProof(proof)).holds));
+  return records.filter((_, index) => done[index] !== true);
+};
+
+function recordOf(
+  kind: EvaluationKind,
+  { system, planned, scores, answers, measures }: PlannedCell,
+): TaskRecord {
+  const folder = { score: scores, infer: answers, measure: measures }[kind];
+  const rows = kind === "measure" ? null : planned.expected.length;
+  const proof = { folder, file: FILES[kind], rows };
+  return {
+    proof,
+    manifest: {
+      system: { id: system.id, checkpoint: system.checkpoint, speaker: system.speaker },
+      suite: { id: planned.suite.id, shards: planned.shards, roles: planned.suite.roles },
+      output: folder,
+      ...(kind === "measure" ? { answers } : {}),
+    },
+  };
+}
+
+/** The payload's manifest of an evaluation job, without what the launcher adds. Pure. */
+export const evaluationManifest = (
+  kind: EvaluationKind,
+  inputs: {
+    readonly recipe: Recipe;
+    readonly model: { readonly path: string; readonly revision: string };
+    readonly device: "auto" | "cpu" | "cuda";
+    readonly run: string;
+    readonly tasks: readonly TaskRecord[];
+  },
+): Readonly<Record<string, unknown>> => ({
+  schemaVersion: 1,
+  kind,
+  run: inputs.run,
+  device: inputs.device,
+  model: inputs.model,
+  prompt: { preamble: inputs.recipe.prompt.preamble },
+  tasks: inputs.tasks.map(({ manifest }) => manifest),
+  ...(kind === "score" ? { scoring: scoring(inputs.recipe) } : {}),
+  ...(kind === "infer" ? { decoding: inputs.recipe.evaluation.decoding } : {}),
+});

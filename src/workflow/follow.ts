@@ -1,0 +1,89 @@
+import { RemoteError } from "../core/errors.ts";
+import { TERMINAL_STATES, type PayloadLine, type Run } from "../track/index.ts";
+import { advanceRun } from "./advance.ts";
+import { lockOf } from "./run-lock.ts";
+import type { Shop } from "./shop.ts";
+
+const FASTEST = 200;
+const SLOWEST = 2000;
+
+/**
+ * Looks at a run until it ends, and reports what happens. Rejects with the signal's reason when aborted: the run itself
+ * goes on. Polls fast while something happens, slower while nothing does.
+ */
+export const followRun = async (shop: Shop, runId: string): Promise<Run> => {
+  let wait = FASTEST;
+  let told = "";
+  for (;;) {
+    shop.signal.throwIfAborted();
+    const { run, lines, heldBy } = await advanceRun(shop, runId);
+    for (const line of lines) report(shop, run, line);
+    const words = `${run.state}: ${run.reason}`;
+    if (words !== told && (run.state === "recovering" || run.state === "ambiguous")) {
+      shop.onProgress({ type: "note", text: `${run.kind} ${words}` });
+    }
+    told = words;
+    if (TERMINAL_STATES.includes(run.state)) return run;
+    wait = lines.length > 0 || heldBy !== null ? FASTEST : Math.min(SLOWEST, wait * 1.3);
+    await shop.clock.sleep(wait, shop.signal);
+  }
+};
+
+/** Follows a run and throws RemoteError `RUN_FAILED` unless it succeeds. */
+export const followToSuccess = async (shop: Shop, runId: string): Promise<Run> => {
+  const run = await followRun(shop, runId);
+  if (run.state === "succeeded") return run;
+  throw new RemoteError("RUN_FAILED", `Run ${runId} ended as ${run.state}: ${run.reason}`, {
+    hint: `see what it said: understudy run logs ${runId}`,
+  });
+};
+
+function report(shop: Shop, run: Run, line: PayloadLine): void {
+  const number = numbersOf(line.data);
+  if (line.type === "step") {
+    const steps = lockOf(run).resolved?.plan.steps ?? number("step");
+    const perStep = number("secondsPerStep");
+    const left = (steps - number("step")) * perStep;
+    const etaSeconds = Number.isFinite(left) ? left : null;
+    shop.onProgress({ type: "step", step: number("step"), steps, loss: number("loss"), etaSeconds });
+  } else if (line.type === "eval") {
+    shop.onProgress({ type: "evaluation", step: number("step"), devLoss: number("loss") });
+  } else if (line.type === "checkpoint") {
+    shop.onProgress({ type: "checkpoint", step: number("step") });
+  } else if (line.type === "progress") {
+    shop.onProgress({ type: "work", text: run.kind, done: number("done"), total: number("total") });
+  } else {
+    note(shop, line);
+  }
+}
+
+function note(shop: Shop, line: PayloadLine): void {
+  const word = wordsOf(line.data);
+  if (line.type === "resumed") shop.onProgress({ type: "note", text: `resumed from ${word("checkpoint")}` });
+  if (line.type === "checkpoint_skipped") {
+    shop.onProgress({ type: "note", text: `${word("checkpoint")} is skipped: ${word("reason")}` });
+  }
+  if (line.type === "truncated" && numbersOf(line.data)("dialogues") > 0) {
+    shop.onProgress({
+      type: "note",
+      text: `${word("dialogues")} long dialogues lost ${word("turns")} of their oldest turns`,
+    });
+  }
+}
+
+const field = (data: unknown, name: string): unknown =>
+  typeof data === "object" && data !== null ? new Map(Object.entries(data)).get(name) : undefined;
+
+function numbersOf(data: unknown): (name: string) => number {
+  return (name) => {
+    const value = field(data, name);
+    return typeof value === "number" ? value : Number.NaN;
+  };
+}
+
+function wordsOf(data: unknown): (name: string) => string {
+  return (name) => {
+    const value = field(data, name);
+    return typeof value === "string" || typeof value === "number" ? String(value) : "?";
+  };
+}

@@ -1,0 +1,93 @@
+import { UserError } from "../core/errors.ts";
+import type { Job } from "../launch/index.ts";
+import { newRunId, TERMINAL_STATES, type NewRun, type Run, type RunState } from "../track/index.ts";
+import { advanceRun } from "./advance.ts";
+import { recordGit } from "./git-state.ts";
+import { withLease } from "./lease.ts";
+import { move } from "./move.ts";
+import type { PreparedTraining } from "./prepare-training.ts";
+import type { Proof, RunLock } from "./run-lock.ts";
+import type { Shop } from "./shop.ts";
+import { launcherOf, openAttempt, refsOf } from "./submit.ts";
+
+export interface NewJob {
+  readonly job: Job;
+  readonly proof: Proof;
+  readonly profileName: string;
+  readonly training: PreparedTraining | null;
+  readonly name: string;
+  readonly parentId?: string;
+  readonly pipelineId?: string;
+}
+
+/** Records a run and its lock, then submits its first attempt. A run with this id is left as it is and looked at. */
+export const startRun = async (shop: Shop, request: NewJob): Promise<Run> => {
+  const { job, training } = request;
+  if (shop.store.findRun(job.runId) === undefined) {
+    const lock: RunLock = {
+      schemaVersion: 1,
+      job: { ...job, manifest: { ...job.manifest }, secrets: [...job.secrets] },
+      proof: request.proof,
+      profileName: request.profileName,
+      resolved: training?.resolution.resolved ?? null,
+      git: await recordGit(shop, job.runFolder),
+      forced: [...(training?.forced ?? [])],
+    };
+    shop.store.createRun(newRun(request, lock));
+  }
+  const { run } = await advanceRun(shop, job.runId);
+  return run;
+};
+
+function newRun({ job, training, name, parentId, pipelineId }: NewJob, lock: RunLock): NewRun {
+  return {
+    id: job.runId,
+    kind: job.kind,
+    name,
+    recipeDigest: training?.resolution.digest ?? null,
+    lock,
+    ...(parentId === undefined ? {} : { parentId }),
+    ...(pipelineId === undefined ? {} : { pipelineId }),
+  };
+}
+
+/** A fresh run id for a recipe's name. */
+export const freshRunId = (shop: Shop, name: string): string => newRunId(name, shop.clock);
+
+/** Asks a run to save and stop (or ends it now), whoever controls it. A run that has ended is a UserError. */
+export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Run> => {
+  const before = shop.store.getRun(runId);
+  if (TERMINAL_STATES.includes(before.state)) {
+    throw new UserError("RUN_ENDED", `Run ${runId} has ended already: ${before.state}, ${before.reason}`);
+  }
+  shop.store.requestStop(runId);
+  const attempt = openAttempt(shop, before);
+  const [ref] = attempt ? refsOf(attempt) : [];
+  if (ref && mode === "now") await (await launcherOf(shop, before)).cancel(ref, "now");
+  return (await advanceRun(shop, runId)).run;
+};
+
+const RESUMABLE: readonly RunState[] = ["failed", "cancelled", "timed_out", "lost"];
+
+/** Opens another attempt of a run that ended short of its goal; it goes on from its newest complete checkpoint. */
+export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
+  const run = shop.store.getRun(runId);
+  if (run.state === "succeeded") {
+    throw new UserError("RUN_SUCCEEDED", `Run ${runId} has succeeded: there is nothing to resume`);
+  }
+  if (!RESUMABLE.includes(run.state)) {
+    throw new UserError("RUN_LIVE", `Run ${runId} is ${run.state}: it does not need to be resumed`, {
+      hint: `follow it: understudy run logs ${runId} -f`,
+    });
+  }
+  const held = await withLease(shop, runId, async (lease) => {
+    shop.store.clearStop(lease);
+    move(shop, lease, shop.store.getRun(runId), { to: "submitting", reason: "resumed by hand" });
+  });
+  if (held.outcome === "held") {
+    throw new UserError("RUN_HELD", `Run ${runId} is being worked on by ${held.owner}`, {
+      hint: "try again in a minute",
+    });
+  }
+  return (await advanceRun(shop, runId)).run;
+};

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { secretsFrom } from "../../src/core/secrets.ts";
+import { printerFor, type Printer } from "../../src/cli/print.ts";
+
+const printer = (isTerminal: boolean, json = false): { print: Printer; out: string[]; err: string[] } => {
+  const out: string[] = [];
+  const err: string[] = [];
+  const world = {
+    cwd: "/",
+    environment: { NO_COLOR: "1" },
+    stdout: { write: (text: string) => void out.push(text), isTerminal, width: 20 },
+    stderr: { write: (text: string) => void err.push(text), isTerminal, width: 20 },
+    clock: { now: () => 0, sleep: () => Promise.resolve() },
+    fetch: globalThis.fetch,
+    signal: new AbortController().signal,
+  };
+  return { print: printerFor(world, secretsFrom({}), json), out, err };
+};
+
+describe("printerFor", () => {
+  it("shows progress on one line of a terminal's stderr, cut to its width, and clears it for other text", () => {
+    const { print, out, err } = printer(true);
+    print.progress("packing 1 of 2");
+    print.progress("packing 2 of 2, a very long text");
+    print.line("done");
+    expect(err).toEqual(["packing 1 of 2", "\r\u001b[K", "packing 2 of 2, a ve".slice(0, 19), "\r\u001b[K"]);
+    expect(out).toEqual(["done\n"]);
+  });
+
+  it("shows no progress in a pipe", () => {
+    const { print, err } = printer(false);
+    print.progress("packing");
+    expect(err).toEqual([]);
+  });
+
+  it("prints the result and nothing else under --json", () => {
+    const { print, out, err } = printer(true, true);
+    print.progress("packing");
+    print.line("working");
+    print.warn("careful");
+    print.result({ a: 1 }, () => ["for people"]);
+    expect(err).toEqual([]);
+    expect(JSON.parse(out.join(""))).toEqual({ a: 1 });
+  });
+
+  it("prints lines for people otherwise", () => {
+    const { print, out, err } = printer(false);
+    print.result({ a: 1 }, () => ["for", "people"]);
+    print.warn("careful");
+    expect(out.join("")).toBe("for\npeople\n");
+    expect(err.join("")).toBe("warning: careful\n");
+  });
+});
