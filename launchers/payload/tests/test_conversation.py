@@ -6,7 +6,7 @@ import numpy
 import pytest
 import torch
 from support import corpus, jobs
-from understudy_payload.collate import mel_features
+from understudy_payload.collate import mel_features, prompt_batch
 from understudy_payload.conversation import IGNORED, Encoder, audio_tokens
 from understudy_payload.errors import DataError
 from understudy_payload.modeling import load_extractor, load_thinker, load_tokenizer
@@ -103,10 +103,25 @@ def test_tight_features_equal_the_official_padding(model: Path) -> None:
     random = numpy.random.default_rng(0)
     clips = [random.standard_normal(length).astype(numpy.float32) * 0.1 for length in (8_000, 23_456, 5_170)]
     tight = mel_features(extractor, clips)
-    official = extractor(clips, sampling_rate=16_000, padding="max_length", return_attention_mask=True, return_tensors="pt")
+    options = {"padding": "max_length", "return_attention_mask": True, "return_tensors": "pt"}
+    official = extractor(clips, sampling_rate=16_000, **options)
     frames = tight["input_features"].shape[-1]
-    assert official.input_features.shape[-1] == 30_000 and frames == 146
+    assert official.input_features.shape[-1] == 30_000 and frames == 147
     mask = tight["feature_attention_mask"].bool()
-    assert torch.equal(official.attention_mask[:, :frames].bool(), mask) or official.attention_mask.sum() == mask.sum()
-    for tight_clip, official_clip, used in zip(tight["input_features"], official.input_features, mask):
-        assert torch.equal(tight_clip[:, used], official_clip[:, :frames][:, used])
+    assert torch.equal(official.attention_mask[:, :frames].bool(), mask)
+    assert official.attention_mask.sum() == mask.sum()
+    assert torch.equal(tight["input_features"], official.input_features[:, :, :frames])
+
+
+def test_every_clip_of_a_batch_has_as_many_placeholders_as_sounds(model: Path, encoder: Encoder, tokenizer) -> None:
+    # lengths around every rounding of frames and tokens; a clip that is not the longest keeps its begun frame
+    clips = [numpy.zeros(length, numpy.float32) for length in range(5_000, 6_000, 37)]
+    heard = load_thinker(model, torch.float32)
+    rows = [encoder.user(len(clip)) for clip in clips]
+    inputs = prompt_batch(rows, clips, load_extractor(model), tokenizer.pad_token_id, "right")
+    with torch.no_grad():
+        heard(**inputs)  # raises when placeholders and audio features differ in number
+    for clip, row in zip(clips, rows, strict=True):
+        features = mel_features(load_extractor(model), [clip])
+        sounds = heard.get_audio_features(**features, return_dict=True).last_hidden_state
+        assert row.count(tokenizer.convert_tokens_to_ids("<|AUDIO|>")) == len(sounds)

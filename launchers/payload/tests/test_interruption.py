@@ -83,3 +83,8 @@ def test_fenced_while_training(tmp_path: Path, model: Path, data: dict[str, Path
     saved = {event["checkpoint"] for event in jobs.events(tmp_path, "checkpoint")}
     assert saved == {path.name for path in (tmp_path / "output").iterdir()}
     assert len(saved) < 250 and not jobs.events(tmp_path, "failed")
+
+
+def test_loader_workers_change_nothing(tmp_path: Path, trained: Path, model: Path, data: dict[str, Path]) -> None:
+    assert jobs.run(tmp_path, jobs.train_manifest(tmp_path, model, data, dataLoaderWorkers=2)) == 0
+    assert final(tmp_path) == final(trained)

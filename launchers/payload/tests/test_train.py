@@ -45,13 +45,14 @@ def test_adapters_touch_the_language_model_only(trained: Path) -> None:
 
 
 def test_the_last_step_is_evaluated_and_saved(tmp_path: Path, model: Path, data: dict[str, Path]) -> None:
-    value = jobs.train_manifest(tmp_path, model, data, steps=3, evalEverySteps=100, saveEverySteps=100, logEverySteps=100)
+    rarely = {"evalEverySteps": 100, "saveEverySteps": 100, "logEverySteps": 100}
+    value = jobs.train_manifest(tmp_path, model, data, steps=3, **rarely)
     assert jobs.run_here(tmp_path, value) == 0
     found = [(event["type"], event["step"]) for event in jobs.events(tmp_path) if "step" in event]
     assert found == [("step", 3), ("eval", 3), ("checkpoint", 3), ("finished", 3)]
 
 
-def test_a_finished_run_started_again_does_nothing(trained: Path, copy_of_trained: Path, model: Path, data: dict) -> None:
+def test_a_finished_run_does_nothing_again(trained: Path, copy_of_trained: Path, model: Path, data: dict) -> None:
     assert jobs.run_here(copy_of_trained, jobs.train_manifest(copy_of_trained, model, data)) == 0
     assert [event["type"] for event in jobs.events(copy_of_trained)] == ["started", "truncated", "resumed", "finished"]
     assert hash_file(copy_of_trained / ADAPTER) == hash_file(trained / ADAPTER)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy
 import torch
 
-from .conversation import HOP, IGNORED, Encoded
+from .conversation import IGNORED, Encoded, mel_frames
 from .wav import SAMPLE_RATE
 
 # The extractor's window reaches this far past a frame; with it the last frame of the longest clip is exact.
@@ -26,7 +26,7 @@ def mel_features(extractor: Any, clips: Sequence[numpy.ndarray]) -> dict[str, to
         list(clips), sampling_rate=SAMPLE_RATE, padding="max_length", max_length=longest + WINDOW,
         truncation=False, return_attention_mask=True, return_tensors="pt",
     )  # fmt: skip
-    frames = longest // HOP
+    frames = mel_frames(longest)
     return {
         "input_features": features.input_features[:, :, :frames],
         "feature_attention_mask": features.attention_mask[:, :frames],

@@ -18,9 +18,14 @@ IGNORED = -100
 HOP = 160  # samples per mel frame
 
 
+def mel_frames(samples: int) -> int:
+    """Mel frames of a clip, 100 a second. A begun frame counts, as in the mask that the official extractor gives."""
+    return -(-samples // HOP)
+
+
 def audio_tokens(samples: int) -> int:
-    """Placeholder tokens of a clip: 100 mel frames a second, halved by a convolution and again by pooling."""
-    frames = samples // HOP
+    """Placeholder tokens of a clip: its mel frames, halved by a convolution and again by pooling."""
+    frames = mel_frames(samples)
     return ((frames - 1) // 2 + 1 - 2) // 2 + 1
 
 
@@ -91,7 +96,7 @@ class Encoder:
         return ids
 
     def encode(self, dialogue: Dialogue, max_tokens: int | None = None) -> Encoded:
-        """The whole dialogue. Over `max_tokens`, the oldest whole turns go; DataError if the last one alone is too long."""
+        """The whole dialogue. Over `max_tokens` the oldest whole turns go; DataError if the last alone is too long."""
         system = self.system(dialogue.system_prompt)
         parts = []
         for turn in dialogue.turns:

@@ -16,7 +16,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from .errors import CheckpointError, PayloadError, Stopped
+from .errors import CheckpointError, Stopped
 from .job import Job
 from .manifest import MergeManifest
 from .marker import file_facts
@@ -123,4 +123,4 @@ def _check(manifest: MergeManifest, used: _Used) -> None:
             "merge with the base model that the checkpoint was trained from",
         )
     if not (manifest.model.path / "spk_dict.pt").exists():
-        raise PayloadError("VOICES_MISSING", f"{manifest.model.path} has no spk_dict.pt", "stage the whole model folder")
+        raise CheckpointError("VOICES_MISSING", f"{manifest.model.path} has no spk_dict.pt", "stage the whole folder")

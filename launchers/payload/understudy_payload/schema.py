@@ -1,8 +1,8 @@
 """Strict parsing of JSON objects into frozen dataclasses: the dataclass is the schema.
 
-JSON keys are the camelCase form of the field names. Every key must be known, and present unless its field has a default;
-types are not coerced (except a whole number where a float is wanted), and all problems are collected before anything is
-reported.
+JSON keys are the camelCase form of the field names. Every key must be known, and present unless its field has a
+default; types are not coerced (except a whole number where a float is wanted), and all problems are collected before
+anything is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`score`: how likely the reference text of each role turn is, given the card, the user's audio and the reference so far."""
+"""`score`: how likely each role turn's reference is, given the card, the user's audio and the reference so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialogues of Parquet shards, read lazily: the index is the footers, audio is read on access and only for its row group.
+"""Dialogues of Parquet shards, read lazily: the index is the footers, audio is read on access, by row group.
 
 Only the columns that are used are read, so the role's own audio (most of the bytes) never leaves the disk.
 """
@@ -57,13 +57,10 @@ class Shards(Sequence[Dialogue]):
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = tuple(paths)
-        self._groups: list[tuple[int, int]] = []  # (shard, row group within it)
-        sizes: list[int] = []
-        for shard in range(len(self._paths)):
-            footer = self._open(shard).metadata
-            for group in range(footer.num_row_groups):
-                self._groups.append((shard, group))
-                sizes.append(footer.row_group(group).num_rows)
+        footers = [self._open(shard).metadata for shard in range(len(self._paths))]
+        # (shard, row group within it)
+        self._groups = [(shard, group) for shard in range(len(footers)) for group in range(footers[shard].num_row_groups)]
+        sizes = [footers[shard].row_group(group).num_rows for shard, group in self._groups]
         self._starts = [0, *accumulate(sizes)]
         self._forget()
 

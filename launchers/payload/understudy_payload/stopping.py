@@ -1,4 +1,4 @@
-"""The two reasons to end early: a request to stop (STOP file, SIGTERM, SIGINT) and a fence (another attempt owns the run)."""
+"""Two reasons to end early: a request to stop (STOP file, SIGTERM, SIGINT) and a fence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import Fenced
 
 
 class StopRequest:
-    """Polls for a request to stop. Signals are only noted, so that work ends at a boundary where everything is saved."""
+    """Polls for a request to stop. Signals are only noted: work ends at a boundary where everything is saved."""
 
     def __init__(self, stop_file: Path) -> None:
         self._file = stop_file

@@ -39,7 +39,7 @@ def build_tiny_model(folder: Path, seed: int) -> str:
         revision = folder_revision(staged)
         if folder.exists():
             if folder_revision(folder) != revision:
-                raise PayloadError("FOLDER_TAKEN", f"{folder} holds something else", "remove it or choose another folder")
+                raise PayloadError("FOLDER_TAKEN", f"{folder} holds something else", "remove it or take another folder")
         else:
             os.rename(staged, folder)
         return revision

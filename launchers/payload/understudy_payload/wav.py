@@ -12,7 +12,7 @@ SAMPLE_RATE = 16_000
 
 
 def decode_wav(data: bytes, place: str) -> numpy.ndarray:
-    """Return float32 samples in [-1, 1), shape (samples,). DataError names `place` when the bytes are something else."""
+    """Return float32 samples in [-1, 1), shape (samples,). DataError names `place` when it cannot."""
     try:
         return _pcm(data).astype(numpy.float32) / 32768
     except (struct.error, ValueError) as error:

@@ -1,4 +1,4 @@
-"""DeepSpeed configuration. ZeRO stage 2 is the documented safe choice: stage 3 hangs when ranks run different modules."""
+"""DeepSpeed configuration. ZeRO stage 2 is the safe choice: stage 3 hangs when ranks run different modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BUCKET = 200_000_000  # elements
 
 
 def deepspeed_config(training: Training) -> dict[str, Any] | None:
-    """Config dictionary for `TrainingArguments(deepspeed=...)`, or None for plain DDP. "auto" is filled in by Trainer."""
+    """Config dictionary for `TrainingArguments(deepspeed=...)`, or None for plain DDP. Trainer fills in "auto"."""
     if training.zero == 0:
         return None
     return {

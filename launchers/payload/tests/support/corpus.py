@@ -68,7 +68,9 @@ def clip(seed: int, seconds: float) -> bytes:
     return wav(tones * 5_000 + random.standard_normal(len(time)) * 100)
 
 
-def dialogue(name: str, role: str, texts: list[str], *, language: str, card: str, seed: int, seconds: float = 0.5) -> dict[str, Any]:
+def dialogue(
+    name: str, role: str, texts: list[str], *, language: str, card: str, seed: int, seconds: float = 0.5
+) -> dict[str, Any]:
     """One row. Each text is a role turn; the user's turns are clips of the seed."""
     turns = [
         {
@@ -99,7 +101,8 @@ def greenroom(per_role: int, start: int = 0) -> list[dict[str, Any]]:
                 for turn in range(1 + at % 2)
             ]
             card = CARDS[language].format(role)
-            rows.append(dialogue(f"{role}-{at:03}", role, texts, language=language, card=card, seed=number * 1_000 + at))
+            seed = number * 1_000 + at
+            rows.append(dialogue(f"{role}-{at:03}", role, texts, language=language, card=card, seed=seed))
     order = numpy.random.default_rng(start).permutation(len(rows))
     return [rows[at] for at in order]
 
