@@ -23,11 +23,6 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return answering.audible_model(tmp_path_factory.mktemp("model") / "tiny")
-
-
-@pytest.fixture(scope="module")
 def omni(model: Path) -> Any:
     return load_omni(model, torch.float32)
 

@@ -16,11 +16,6 @@ ROLES = ["butler", "monk", "robot"]
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return answering.audible_model(tmp_path_factory.mktemp("model") / "tiny")
-
-
-@pytest.fixture(scope="module")
 def shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus.write_shard(tmp_path_factory.mktemp("data") / "shard.parquet", corpus.greenroom(4))
 

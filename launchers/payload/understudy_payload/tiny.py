@@ -24,6 +24,8 @@ SPREAD = {
     "audio_tower.conv2": 0.3,
     "audio_tower.proj": 0.1,
 }
+# Brings the vocoder's output to a standard deviation of about 0.1.
+VOCODER_GAIN = 8.0
 
 
 def build_tiny_model(folder: Path, seed: int) -> str:
@@ -61,6 +63,7 @@ def _write(folder: Path, seed: int) -> None:
         _spread(model.thinker)
         voices = _voices(tokenizer, config.token2wav_config.dit_config)
     ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    _amplify(model.token2wav)
     model.thinker.generation_config = GenerationConfig(**ends)
     model.generation_config = GenerationConfig(**ends)
     model.save_pretrained(folder)
@@ -75,6 +78,13 @@ def _write(folder: Path, seed: int) -> None:
 def _spread(thinker: Any) -> None:
     for name, deviation in SPREAD.items():
         thinker.get_submodule(name).weight.data.normal_(0, deviation)
+
+
+def _amplify(token2wav: Any) -> None:
+    # Random weights as small as usual shrink the sound by every layer, to a hundred millionth: digital silence in 16 bits.
+    vocoder = token2wav.code2wav_bigvgan_model
+    for layer in (vocoder.conv_pre, *(stage[0] for stage in vocoder.ups), vocoder.conv_post):
+        layer.weight.data.mul_(VOCODER_GAIN)
 
 
 def _voices(tokenizer: Any, dit: Any) -> dict[str, dict[str, Any]]:

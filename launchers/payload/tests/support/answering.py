@@ -7,32 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
 
 from understudy_payload.marker import write_marker
 from understudy_payload.modeling import add_lora, load_thinker
 from understudy_payload.sections import Lora
-from understudy_payload.tiny import build_tiny_model
 
 from . import jobs
 
 DECODING = {
     "maxNewTokens": 12, "talkerMaxNewTokens": 25, "temperature": 0, "seed": 5, "batch": 3, "token2wavSteps": 2,
 }  # fmt: skip
-VOCODER = "token2wav.code2wav_bigvgan_model."
-GAIN = 8.0
-
-
-def audible_model(folder: Path) -> Path:
-    """The tiny model with a vocoder loud enough for 16 bits: random weights as small as usual round to digital silence."""
-    build_tiny_model(folder, 7)
-    path = folder / "model.safetensors"
-    weights = load_file(path)
-    for name in weights:
-        if name.startswith((VOCODER + "ups.", VOCODER + "conv_")) and name.endswith("weight"):
-            weights[name] *= GAIN
-    save_file(weights, path, metadata={"format": "pt"})
-    return folder
 
 
 def adapter(model: Path, folder: Path) -> Path:
