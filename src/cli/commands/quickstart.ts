@@ -1,5 +1,6 @@
 import { quickstart } from "../../workflow/index.ts";
 import { defineCommand } from "../command.ts";
+import { reportLines } from "../report-lines.ts";
 import { inShop } from "../shop.ts";
 
 export const quickstartCommand = defineCommand({
@@ -16,12 +17,6 @@ export const quickstartCommand = defineCommand({
     const result = await inShop(context, async (shop) =>
       quickstart(shop, { dataset: "greenroom", recipe, profile: "local" }),
     );
-    context.print.result(result, () => [
-      "",
-      context.print.style.bold(result.headline),
-      ...result.verdict,
-      "",
-      `report: ${result.path}`,
-    ]);
+    context.print.result(result, () => reportLines(result, context));
   },
 });

@@ -1,5 +1,6 @@
 import { evaluateRun, reportRun } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import { reportLines } from "../../report-lines.ts";
 import { inShop } from "../../shop.ts";
 
 export const evalStart = defineCommand({
@@ -11,6 +12,6 @@ export const evalStart = defineCommand({
     "unseen roles; then the report is written. What was finished before is not done again.",
   handler: async ({ run }, context) => {
     const report = await inShop(context, async (shop) => reportRun(shop, run, await evaluateRun(shop, run)));
-    context.print.result(report, () => [report.headline, ...report.verdict, "", `report: ${report.path}`]);
+    context.print.result(report, () => reportLines(report, context));
   },
 });

@@ -1,5 +1,6 @@
 import { evaluateRun, reportRun } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import { reportLines } from "../../report-lines.ts";
 import { inShop } from "../../shop.ts";
 
 export const reportBuild = defineCommand({
@@ -9,6 +10,6 @@ export const reportBuild = defineCommand({
   details: "Writes the report anew from the rows that are kept. Rows that are missing are made first.",
   handler: async ({ run }, context) => {
     const report = await inShop(context, async (shop) => reportRun(shop, run, await evaluateRun(shop, run)));
-    context.print.result(report, () => [report.headline, `report: ${report.path}`]);
+    context.print.result(report, () => reportLines(report, context));
   },
 });
