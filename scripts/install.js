@@ -1,10 +1,12 @@
 // Shared by the two commands of the README: Node packages and build, done once per state of their inputs.
+// Plain JavaScript that old versions of Node can load too, so that they get to the sentence about their age.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-export const root = resolve(import.meta.dirname, "..");
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Ends the process with a sentence when this Node is too old. */
 export function requireNode() {
@@ -15,8 +17,57 @@ export function requireNode() {
   process.exit(2);
 }
 
+/** Packages and build, by one process at a time: a second `npm ci` would delete what the first is using. */
+export function prepare() {
+  const release = lock(join(root, ".understudy", "install.lock"));
+  try {
+    installPackages();
+    build();
+  } finally {
+    release();
+  }
+}
+
+function lock(folder) {
+  mkdirSync(dirname(folder), { recursive: true });
+  for (;;) {
+    try {
+      mkdirSync(folder);
+      writeFileSync(join(folder, "pid"), String(process.pid));
+      return () => rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    const holder = existsSync(join(folder, "pid")) ? Number(readFileSync(join(folder, "pid"), "utf8")) : 0;
+    if (isAlive(holder) || isYoung(folder)) {
+      console.error("error: another process is installing Node packages here already");
+      console.error(`hint: wait for it, then run the same command again; if there is none, delete ${folder}`);
+      process.exit(2);
+    }
+    // Killed while it installed: what it left is made anew below, its stamps being written last.
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+// Its maker is about to write who it is.
+function isYoung(folder) {
+  return (
+    existsSync(folder) && !existsSync(join(folder, "pid")) && Date.now() - statSync(folder).mtimeMs < 10_000
+  );
+}
+
+function isAlive(pid) {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
 /** `npm ci` unless node_modules was made from exactly this lock file. */
-export function installPackages() {
+function installPackages() {
   const digest = digestOf([join(root, "package-lock.json")]);
   const stamp = join(root, "node_modules", ".understudy-lock");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
@@ -26,7 +77,7 @@ export function installPackages() {
 }
 
 /** Compiles src/ to dist/ unless dist/ was made from exactly these sources. */
-export function build() {
+function build() {
   const digest = digestOf([
     ...filesBelow(join(root, "src")),
     join(root, "tsconfig.json"),
@@ -35,6 +86,8 @@ export function build() {
   const stamp = join(root, "dist", ".understudy-source");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
   console.error("Compiling…");
+  // A source that is gone must not live on as its old output.
+  rmSync(join(root, "dist"), { recursive: true, force: true });
   must(process.execPath, [
     join(root, "node_modules", "typescript", "bin", "tsc"),
     "-p",
@@ -45,7 +98,7 @@ export function build() {
 }
 
 /** Runs a program with our terminal; ends the process with its exit code when it fails. */
-export function must(program, args, options = {}) {
+function must(program, args, options = {}) {
   const { status, error } = spawnSync(program, args, { cwd: root, stdio: "inherit", ...options });
   if (error) {
     console.error(`error: ${program} could not be started: ${error.message}`);

@@ -1,11 +1,10 @@
 // `npm run quickstart`: packages, build, then the real command.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { build, installPackages, requireNode, root } from "./install.js";
+import { prepare, requireNode, root } from "./install.js";
 
 requireNode();
-installPackages();
-build();
+prepare();
 const child = spawn(
   process.execPath,
   [join(root, "bin", "understudy.js"), "quickstart", ...process.argv.slice(2)],

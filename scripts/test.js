@@ -4,11 +4,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build, installPackages, requireNode, root } from "./install.js";
+import { prepare, requireNode, root } from "./install.js";
 
 requireNode();
-installPackages();
-build();
+prepare();
 const python = await testEnvironment();
 const results = mkdtempSync(join(tmpdir(), "understudy-results-"));
 const chosen = process.argv.slice(2);

@@ -4,7 +4,7 @@ import type { CheckpointManifest, CompleteMarker } from "./schema.ts";
 
 type Parents = CheckpointManifest["parents"];
 
-/** The manifest of a complete checkpoint; `devLoss` comes from the tracked metrics when the marker has none. */
+/** The manifest of a complete checkpoint; `devLoss` is the marker's, null when the step was not evaluated. */
 export const manifestOf = (
   found: Extract<FoundCheckpoint, { complete: true }>,
   run: { readonly id: string; readonly attempt: number; readonly parents: Parents },
