@@ -53,8 +53,12 @@ def test_answers_are_complete_ordered_and_described(tmp_path: Path, job: dict[st
     ]
     done = json.loads((tmp_path / "base" / "_DONE.json").read_text())
     data = (tmp_path / "base" / "answers.jsonl").read_bytes()
-    assert done == {"schemaVersion": 1, "rows": len(rows), "sha256": hashlib.sha256(data).hexdigest()}
     heard = [row for row in rows if row["audio"]]
+    lines = sorted(f"{row['audio']} {row['sha256']}\n" for row in heard)
+    assert done == {
+        "schemaVersion": 1, "rows": len(rows), "sha256": hashlib.sha256(data).hexdigest(),
+        "audioSha256": hashlib.sha256("".join(lines).encode()).hexdigest(),
+    }  # fmt: skip
     assert heard
     for row in heard:
         path = tmp_path / "base" / row["audio"]
@@ -132,7 +136,7 @@ def test_every_failure_is_a_row_and_costs_no_other(
             finally:
                 monkeypatch.delattr(omni.token2wav, "forward")
         if seed == speaker.seed_of(5, "pirate-002/0", "sound"):
-            raise IndexError("code beyond the codebook")
+            raise RuntimeError("code beyond the codebook")
         return sound(omni, voice, codes, seed, steps)
 
     def seed_of_codes(name: str) -> int:
@@ -171,6 +175,45 @@ def test_the_machine_s_fault_ends_the_job(
     assert answering.rows_or_none(tmp_path / "base") == []
 
 
+@pytest.mark.parametrize("place", ["write", "codec_ids", "samples_of"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        TypeError("unexpected keyword argument"), AttributeError("no attribute"), NotImplementedError("not yet"),
+        KeyError("past_key_values"), RuntimeError("CUDA error: unspecified launch failure"),
+    ],
+)  # fmt: skip
+def test_a_bug_of_ours_is_no_bad_answer(
+    place: str, error: Exception, tmp_path: Path, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(Writer if place == "write" else speaker, place, broken)
+    assert jobs.run_here(tmp_path, job) == 1
+    (failed,) = jobs.events(tmp_path, "failed")
+    assert failed["code"] == "CRASHED" and type(error).__name__ in failed["message"]
+    assert answering.rows_or_none(tmp_path / "base") == []
+
+
+def test_text_is_fit_for_json(tmp_path: Path, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A base model may say any token, control characters among them."""
+    spy = Spy(monkeypatch)
+    write = Writer.write
+    tokenizer = speaker.load_tokenizer(Path(job["model"]["path"]))
+    wild = tokenizer("\x00A\x07y\te\n!\x1b").input_ids
+
+    def writing(writer: Writer, thinker: Any, prompts: list[Prompt]) -> Replies:
+        replies = write(writer, thinker, prompts)
+        return Replies([wild for _ in replies.tokens], replies.states)
+
+    monkeypatch.setattr(Writer, "write", writing)
+    assert jobs.run_here(tmp_path, job) == 0
+    assert {row["text"] for row in answering.rows(tmp_path / "base")} == {"Ay\te\n!"}
+    # what was written down is what stands in the history
+    assert "assistant\nAy\te\n!<|im_end|>" in tokenizer.decode(spy.prompts["monk-001/1"].ids)
+
+
 def test_stop_is_honoured_between_batches_and_costs_nothing(
     tmp_path: Path, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,11 +232,56 @@ def test_stop_is_honoured_between_batches_and_costs_nothing(
     job["decoding"]["batch"] = 3
     assert jobs.run_here(tmp_path, job) == 3
     assert len(calls) == 2
-    assert jobs.events(tmp_path, "stopped")[-1]["reason"] == "stop-file"
+    stopped = jobs.events(tmp_path, "stopped")[-1]
+    assert (stopped["reason"], stopped["done"], stopped["total"]) == ("stop-file", 0, 8) and "step" not in stopped
     assert not (tmp_path / "again" / "_DONE.json").exists()
     stop.unlink()
     assert jobs.run_here(tmp_path, job) == 0
     assert answering.lasting(tmp_path / "again") == answering.lasting(tmp_path / "base")
+
+
+def test_what_is_recorded_stays_and_is_the_history(
+    tmp_path: Path, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine where the same computation gives other bytes: neither text nor audio of a row is made anew."""
+    assert jobs.run_here(tmp_path, job) == 0
+    base = tmp_path / "base"
+    rows = answering.rows(base)
+    # monk-000/0, monk-001/0: another reply than this machine would give; their second batch is still to come
+    kept = [{**row, "text": f"recorded {row['dialogue']}"} for row in rows[:2]]
+    for row in kept:
+        (base / row["audio"]).write_bytes(b"recorded audio")
+    (base / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+    (base / "_DONE.json").unlink()
+    before = {path.name: path.stat().st_mtime_ns for path in (base / "audio").iterdir()}
+    spy = Spy(monkeypatch)
+    assert jobs.run_here(tmp_path, job) == 0
+    assert answering.rows(base)[:2] == kept
+    assert [(row["dialogue"], row["turn"]) for row in answering.rows(base)] == [
+        (row["dialogue"], row["turn"]) for row in rows
+    ]
+    for row in kept:
+        assert (base / row["audio"]).read_bytes() == b"recorded audio"
+        assert (base / row["audio"]).stat().st_mtime_ns == before[Path(row["audio"]).name]
+    tokenizer = speaker.load_tokenizer(Path(job["model"]["path"]))
+    assert "assistant\nrecorded monk-001<|im_end|>" in tokenizer.decode(spy.prompts["monk-001/1"].ids)
+
+
+def test_batches_that_are_recorded_are_not_computed_again(
+    tmp_path: Path, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spy = Spy(monkeypatch)
+    assert jobs.run_here(tmp_path, job) == 0
+    first = spy.batches.copy()
+    rows = answering.rows(tmp_path / "base")
+    # all but the last row, whose turn is the second one of its dialogue
+    lines = (tmp_path / "base/answers.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "base/answers.jsonl").write_text("".join(lines[:-1]))
+    (tmp_path / "base/_DONE.json").unlink()
+    assert jobs.run_here(tmp_path, job) == 0
+    name = f"{rows[-1]['dialogue']}/{rows[-1]['turn']}"
+    assert spy.batches[len(first) :] == [batch for batch in first if name in batch]
+    assert answering.lasting(tmp_path / "base")[-1] | {"latencySeconds": 0} == rows[-1] | {"latencySeconds": 0}
 
 
 def test_a_suite_without_dialogues_is_an_error(tmp_path: Path, job: dict[str, Any]) -> None:

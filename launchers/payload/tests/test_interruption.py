@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from support import jobs
 from support.watch import when
+from understudy_payload import resume
 from understudy_payload.modeling import MARKER
 from understudy_payload.tasks import hash_file
 
@@ -22,14 +24,15 @@ def test_killed_in_a_save_and_resumed_equals_uninterrupted(
     tmp_path: Path, trained: Path, model: Path, data: dict[str, Path]
 ) -> None:
     value = jobs.train_manifest(tmp_path, model, data)
-    assert jobs.run(tmp_path, value, UNDERSTUDY_TEST_KILL_IN_SAVE="6") == -signal.SIGKILL
+    assert jobs.run_killed_in_save(tmp_path, value, 6) == -signal.SIGKILL
     torn = tmp_path / "output/checkpoint-6"
     assert (torn / ADAPTER).exists() and not (torn / MARKER).exists()
     value["attempt"]["number"] = 2
     assert jobs.run_here(tmp_path, value) == 0
     second = [event for event in jobs.events(tmp_path) if event["attempt"] == 2]
-    assert [event["type"] for event in second[:4]] == ["started", "truncated", "checkpoint_skipped", "resumed"]
-    assert second[2]["checkpoint"] == "checkpoint-6" and second[3]["checkpoint"] == "checkpoint-4"
+    assert [event["type"] for event in second[:3]] == ["started", "checkpoint_skipped", "resumed"]
+    assert second[1]["checkpoint"] == "checkpoint-6" and second[2]["checkpoint"] == "checkpoint-4"
+    assert second[2]["digests"] is True
     assert final(tmp_path) == final(trained)
 
 
@@ -43,6 +46,36 @@ def test_a_checkpoint_that_lost_bytes_is_skipped(
     (skipped,) = jobs.events(copy_of_trained, "checkpoint_skipped")
     assert "optimizer.pt has 100 bytes" in skipped["reason"]
     assert final(copy_of_trained) == final(trained)
+
+
+def flip(path: Path) -> None:
+    """Change one byte, keep the size."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_checkpoint_whose_bytes_changed_is_skipped(
+    trained: Path, copy_of_trained: Path, model: Path, data: dict[str, Path]
+) -> None:
+    flip(copy_of_trained / "output/checkpoint-8/optimizer.pt")
+    assert jobs.run_here(copy_of_trained, jobs.train_manifest(copy_of_trained, model, data)) == 0
+    (skipped,) = jobs.events(copy_of_trained, "checkpoint_skipped")
+    assert skipped["checkpoint"] == "checkpoint-8" and "the content of optimizer.pt changed" in skipped["reason"]
+    assert jobs.events(copy_of_trained, "resumed")[0]["step"] == 6
+    assert final(copy_of_trained) == final(trained)
+
+
+def test_a_large_checkpoint_is_compared_by_size_and_it_is_said(
+    copy_of_trained: Path, model: Path, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flip(copy_of_trained / "output/checkpoint-8/optimizer.pt")
+    marker = json.loads((copy_of_trained / "output/checkpoint-8" / MARKER).read_text())
+    total = sum(entry["bytes"] for entry in marker["files"].values())
+    monkeypatch.setattr(resume, "HASHED_AT_ONCE", total - 1)
+    assert jobs.run_here(copy_of_trained, jobs.train_manifest(copy_of_trained, model, data)) == 0
+    (resumed,) = jobs.events(copy_of_trained, "resumed")
+    assert (resumed["step"], resumed["digests"]) == (8, False)
 
 
 @pytest.mark.parametrize("how", ["stop-file", "signal"])

@@ -15,7 +15,9 @@ from support.sounds import glide
 from understudy_payload import measure as module
 from understudy_payload.acoustics import UNITS
 from understudy_payload.answer_audio import audio_name, quantise, write_wav
-from understudy_payload.tasks import write_json
+from understudy_payload.errors import Fenced
+from understudy_payload.stopping import Fence
+from understudy_payload.tasks import ResultFile, write_json
 
 TEXT = "Ahoy there"
 
@@ -105,11 +107,66 @@ def test_stop_is_honoured(tmp_path: Path, job: dict[str, Any]) -> None:
     stop = Path(job["paths"]["stop"])
     stop.touch()
     assert jobs.run_here(tmp_path, job) == 3
+    (stopped,) = jobs.events(tmp_path, "stopped")
+    assert (stopped["done"], stopped["total"]) == (0, 6) and "step" not in stopped
     assert not (tmp_path / "out" / "_DONE.json").exists()
     stop.unlink()
     assert jobs.run_here(tmp_path, job) == 0
     assert jobs.run_here(tmp_path, job) == 0  # done: skipped
     assert len(rows(tmp_path)) == 6 * len(UNITS)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def done(tmp_path: Path) -> dict[str, Any]:
+    return json.loads((tmp_path / "out" / "_DONE.json").read_text())
+
+
+def test_measures_name_the_answers_they_belong_to(tmp_path: Path, job: dict[str, Any], answers: Path) -> None:
+    assert jobs.run_here(tmp_path, job) == 0
+    source = {"schemaVersion": 1, "answersSha256": digest(answers / "answers.jsonl")}
+    assert json.loads((tmp_path / "out" / "_SOURCE.json").read_text()) == source
+    measured = digest(tmp_path / "out" / "measures.jsonl")
+    assert done(tmp_path) == {**source, "rows": 6 * len(UNITS), "sha256": measured}
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_answers_are_measured_anew(finished: bool, tmp_path: Path, job: dict[str, Any], answers: Path) -> None:
+    assert jobs.run_here(tmp_path, job) == 0
+    if not finished:
+        (tmp_path / "out" / "_DONE.json").unlink()
+    path = answers / "answers.jsonl"
+    path.write_text(path.read_text().replace(TEXT, TEXT * 2))
+    assert jobs.run_here(tmp_path, job) == 0
+    found = rows(tmp_path)
+    assert len(found) == 6 * len(UNITS) and found[3]["measure"] == "characters_per_second"
+    assert found[3]["value"] == 18.0
+    assert done(tmp_path)["answersSha256"] == digest(path)
+
+
+@pytest.mark.parametrize("source", [None, "", "{}"])
+def test_measures_of_nobody_knows_what_begin_anew(source: str | None, tmp_path: Path, job: dict[str, Any]) -> None:
+    assert jobs.run_here(tmp_path, job) == 0
+    whole = (tmp_path / "out" / "measures.jsonl").read_bytes()
+    (tmp_path / "out" / "measures.jsonl").write_bytes(whole.replace(b"1.0", b"2.0"))
+    if source is None:
+        (tmp_path / "out" / "_SOURCE.json").unlink()
+    else:
+        (tmp_path / "out" / "_SOURCE.json").write_text(source)
+    assert jobs.run_here(tmp_path, job) == 0
+    assert (tmp_path / "out" / "measures.jsonl").read_bytes() == whole
+
+
+def test_a_fenced_attempt_takes_nothing_away(tmp_path: Path, job: dict[str, Any]) -> None:
+    assert jobs.run_here(tmp_path, job) == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    fence = Path(job["paths"]["fence"])
+    fence.write_text("another attempt")
+    with pytest.raises(Fenced):
+        ResultFile(tmp_path / "out", "measures.jsonl", Fence(fence, jobs.TOKEN)).made_from({"answersSha256": "other"})
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
 def test_unfinished_answers_are_refused(tmp_path: Path, job: dict[str, Any], answers: Path) -> None:

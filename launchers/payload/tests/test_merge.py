@@ -68,6 +68,14 @@ def test_a_full_checkpoint_merges_too(tmp_path: Path, model: Path, data: dict) -
     assert all(torch.equal(whole[f"thinker.{name}"], tensor) for name, tensor in tuned.items())
 
 
+def test_a_request_to_stop(tmp_path: Path, model: Path, trained: Path) -> None:
+    (tmp_path / "STOP").touch()
+    value = jobs.manifest("merge", tmp_path, model, checkpoint=str(trained / "output/checkpoint-8"))
+    assert jobs.run_here(tmp_path, value) == 3
+    stopped = jobs.events(tmp_path)[-1]
+    assert (stopped["type"], stopped["done"], stopped["total"]) == ("stopped", 0, len(list(model.iterdir())))
+
+
 def test_a_checkpoint_of_another_base_is_refused(tmp_path: Path, model: Path, copy_of_trained: Path) -> None:
     from safetensors.torch import save_file
 

@@ -94,7 +94,8 @@ def test_a_fenced_attempt_scores_nothing(tmp_path: Path, model: Path, data: dict
 def test_a_request_to_stop(tmp_path: Path, model: Path, data: dict) -> None:
     (tmp_path / "STOP").touch()
     assert jobs.run_here(tmp_path, score_manifest(tmp_path, model, data["dev"], None)) == 3
-    assert jobs.events(tmp_path)[-1]["type"] == "stopped"
+    stopped = jobs.events(tmp_path)[-1]
+    assert (stopped["type"], stopped["done"], stopped["total"]) == ("stopped", 0, 8) and "step" not in stopped
 
 
 def test_an_incomplete_checkpoint_is_refused(tmp_path: Path, model: Path, data: dict, copy_of_trained: Path) -> None:

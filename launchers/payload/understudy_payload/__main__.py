@@ -75,7 +75,7 @@ def _run(kind: str, path: Path) -> int:
         getattr(importlib.import_module(f".{kind}", __package__), kind)(manifest, job)
         return 0
     except Stopped as stop:
-        job.events.write("stopped", step=stop.step, reason=stop.reason)
+        job.events.write("stopped", **stop.reached, reason=stop.reason)
         return stop.exit_code
     except Fenced as fence:
         _say(f"fenced: {fence}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy
@@ -18,6 +20,12 @@ FULL_SCALE = 32_768
 def audio_name(dialogue: str, turn: int) -> str:
     """Path within a task's folder. An id with a slash or other odd character is percent-encoded."""
     return f"audio/{quote(dialogue, safe='')}-{turn}.wav"
+
+
+def audio_digest(rows: Iterable[dict[str, Any]]) -> str:
+    """sha256 (hex) over the sorted lines `path sha256` of the rows' audio: one digest for all that is to be heard."""
+    lines = sorted(f"{row['audio']} {row['sha256']}\n" for row in rows if row["audio"] is not None)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def quantise(samples: numpy.ndarray) -> numpy.ndarray:

@@ -35,14 +35,17 @@ class CheckpointError(PayloadError):
 
 
 class Stopped(Exception):
-    """The job was asked to stop and has saved what it had. `reason` is `stop-file` or `signal`."""
+    """The job was asked to stop and has saved what it had. `reason` is `stop-file` or `signal`.
+
+    `reached` goes into the event: `step` of a training run, `done` and `total` of a task.
+    """
 
     exit_code = 3
 
-    def __init__(self, reason: str, step: int) -> None:
-        super().__init__(f"stopped at {step}: {reason}")
+    def __init__(self, reason: str, **reached: int) -> None:
+        super().__init__(f"stopped at {reached}: {reason}")
         self.reason = reason
-        self.step = step
+        self.reached = reached
 
 
 class Fenced(Exception):

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .answer_audio import RATE, audio_name, write_wav
+from .answer_audio import RATE, audio_digest, audio_name, write_wav
 from .conversation import Encoder
 from .conversing import Answer, Conversation, Talk
-from .errors import DataError, Stopped
+from .errors import DataError
 from .job import Job
 from .manifest import InferManifest
+from .model_folder import check_model_folder
+from .progress import Progress
 from .sections import Task
 from .shards import Dialogue, Shards
 from .speaker import Speaker
@@ -24,6 +26,7 @@ POOL_BATCHES = 4
 
 def infer(manifest: InferManifest, job: Job) -> None:
     """Finish every task that is not done. Stopped when asked to, between batches."""
+    check_model_folder(manifest.model.path)
     speaker = Speaker(manifest)
     job.fence.check()
     job.started(speaker.device.type)
@@ -36,7 +39,7 @@ def infer(manifest: InferManifest, job: Job) -> None:
         results.open()
         if not done:
             _infer_task(task, results, speaker, conversation, manifest.decoding.batch * POOL_BATCHES, job)
-            results.finish()
+            results.finish(audioSha256=audio_digest(results.rows))
         instances += len(results.rows)
     job.events.write("finished", instances=instances)
 
@@ -48,34 +51,23 @@ def _infer_task(
     positions = shards.of_roles(task.suite.roles)
     if not positions:
         raise DataError("SUITE_EMPTY", f"suite {task.suite.id}: no dialogue of its roles in its shards")
-    there = results.keys()
+    progress = Progress(job, task, "dialogues", len(positions))
+    # rows of a pool that an interruption cut in two: what was said stays said
+    recorded = {(row["dialogue"], row["turn"]): row["text"] for row in results.rows}
     for start in range(0, len(positions), size):
-
-        def between() -> None:
-            job.fence.check()
-            if reason := job.stop.reason():
-                raise Stopped(reason, start)
-
-        between()
+        progress.pause(start)
         # The same pools after a restart give the same batches: padding changes the last bits of a logit.
         pool = [shards[position] for position in positions[start : start + size]]
-        if not all((dialogue.id, turn.index) in there for dialogue in pool for turn in dialogue.turns):
+        if not all((dialogue.id, turn.index) in recorded for dialogue in pool for turn in dialogue.turns):
             speaker.become(task.system)
-            talks = conversation.answer(pool, between)
+            talks = conversation.answer(pool, recorded, lambda done=start: progress.pause(done))
             job.fence.check()
-            results.append(row for row in _rows(talks, task.output) if (row["dialogue"], row["turn"]) not in there)
-        job.events.write(
-            "progress",
-            done=start + len(pool),
-            total=len(positions),
-            unit="dialogues",
-            system=task.system.id,
-            suite=task.suite.id,
-        )
+            results.append(_rows(talks, task.output))
+        progress.report(start + len(pool))
 
 
 def _rows(talks: list[Talk], folder: Path) -> Iterator[dict[str, Any]]:
-    """Rows in order; the audio of a row is on disk before its row is."""
+    """Rows of new answers in order; the audio of a row is on disk before its row is."""
     for talk in talks:
         for answer in talk.answers:
             yield _row(talk.dialogue, answer, folder)

@@ -12,21 +12,23 @@ from pathlib import Path
 
 # Ranks end together; one that has not followed by then hangs in a collective that will never complete.
 GRACE_SECONDS = 60.0
+FORWARDED = (signal.SIGTERM, signal.SIGINT)
 
 
 def launch(manifest: Path, processes: int) -> int:
     """Run `train` in this many processes and return the code that says most about why they ended."""
     port = _free_port()
-    ranks = [_start(manifest, rank, processes, port) for rank in range(processes)]
-
-    def forward(number: int, frame: object) -> None:
-        for process in ranks:
-            if process.poll() is None:
-                process.send_signal(number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, forward)
-    return _verdict(_wait(ranks))
+    # Only noted, and forwarded once all ranks are there: a signal while they are being started must miss none of them.
+    asked: list[int] = []
+    for number in FORWARDED:
+        signal.signal(number, lambda number, frame: asked.append(number))
+    # Ranks inherit the block: a signal must not kill one that is still importing. A job lifts it when it listens.
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    try:
+        ranks = [_start(manifest, rank, processes, port) for rank in range(processes)]
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+    return _verdict(_wait(ranks, asked))
 
 
 def _start(manifest: Path, rank: int, processes: int, port: int) -> subprocess.Popen[bytes]:
@@ -39,9 +41,14 @@ def _start(manifest: Path, rank: int, processes: int, port: int) -> subprocess.P
     return subprocess.Popen(command, env=environment)
 
 
-def _wait(ranks: list[subprocess.Popen[bytes]]) -> list[int]:
+def _wait(ranks: list[subprocess.Popen[bytes]], asked: list[int]) -> list[int]:
+    """Exit codes of the ranks; what is noted in `asked` goes to those that run."""
     deadline = None
-    while any(process.poll() is None for process in ranks):
+    while running := [process for process in ranks if process.poll() is None]:
+        while asked:
+            number = asked.pop(0)
+            for process in running:
+                process.send_signal(number)
         if deadline is None and any(process.returncode for process in ranks):
             deadline = time.monotonic() + GRACE_SECONDS
         if deadline is not None and time.monotonic() > deadline:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .acoustics import UNITS, Value, measures, missing
 from .answer_audio import read_wav
 from .dnsmos import Dnsmos, find_weights
-from .errors import DataError, Stopped
+from .errors import DataError
 from .job import Job
 from .manifest import MeasureManifest
 from .modeling import pick_device
+from .progress import Progress
 from .sections import MeasureTask
 from .tasks import ResultFile
 
-PROGRESS_SECONDS = 2.0
 ANSWERS_AT_ONCE = 32  # between writes and looks at the STOP file
 MOST_WORKERS = 16
 IDENTITY = ("dialogue", "role", "language", "kind", "turn")
@@ -37,12 +36,15 @@ def measure(manifest: MeasureManifest, job: Job) -> None:
     instances = 0
     with _workers() as workers:
         for task in manifest.tasks:
+            answers = read_answers(task.answers)
+            source = {"answersSha256": answers.sha256}
             results = ResultFile(task.output, "measures.jsonl", job.fence)
+            results.made_from(source)
             done = results.done
             results.open()
             if not done:
-                _measure_task(task, results, dnsmos, workers, job)
-                results.finish()
+                _measure_task(task, answers.rows, results, dnsmos, workers, job)
+                results.finish(**source)
             instances += len(results.rows)
     job.events.write("finished", instances=instances)
 
@@ -57,38 +59,40 @@ def _workers() -> Executor:
 
 
 def _measure_task(
-    task: MeasureTask, results: ResultFile, dnsmos: Dnsmos | None, workers: Executor, job: Job
+    task: MeasureTask,
+    answers: list[dict[str, Any]],
+    results: ResultFile,
+    dnsmos: Dnsmos | None,
+    workers: Executor,
+    job: Job,
 ) -> None:
-    answers = read_answers(task.answers)
-    reported = 0.0
+    progress = Progress(job, task, "answers", len(answers))
     # rows come in a fixed order, so their number says where to go on
     done, partly = divmod(len(results.rows), len(UNITS))
     while done < len(answers):
-        if reason := job.stop.reason():
-            raise Stopped(reason, done)
+        progress.pause(done)
         batch = answers[done : done + ANSWERS_AT_ONCE]
         measured = workers.map(lambda answer: list(_rows(answer, task.answers, dnsmos)), batch)
         results.append([row for rows in measured for row in rows][partly:])
         done, partly = done + len(batch), 0
-        if time.monotonic() - reported > PROGRESS_SECONDS or done == len(answers):
-            reported = time.monotonic()
-            job.events.write(
-                "progress",
-                done=done,
-                total=len(answers),
-                unit="answers",
-                system=task.system.id,
-                suite=task.suite.id,
-            )
+        progress.report(done)
 
 
-def read_answers(folder: Path) -> list[dict[str, Any]]:
+class Answers(NamedTuple):
+    """Rows of `answers.jsonl` and the digest of that file, which names the audio by its digests."""
+
+    rows: list[dict[str, Any]]
+    sha256: str
+
+
+def read_answers(folder: Path) -> Answers:
     """Rows of a finished `infer` task; DataError when it is not finished or not readable."""
     if not (folder / "_DONE.json").exists():
         raise DataError("ANSWERS_UNFINISHED", f"{folder} has no _DONE.json", "finish infer first")
     try:
-        lines = (folder / "answers.jsonl").read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines if line]
+        data = (folder / "answers.jsonl").read_bytes()
+        rows = [json.loads(line) for line in data.decode().split("\n") if line]
+        return Answers(rows, hashlib.sha256(data).hexdigest())
     except (OSError, ValueError) as error:
         raise DataError("ANSWERS_UNREADABLE", f"{folder}: {error}", "run infer again") from error
 

@@ -37,9 +37,10 @@ def merge(manifest: MergeManifest, job: Job) -> None:
     if not (output / DONE).exists():
         output.mkdir(parents=True, exist_ok=True)
         change, used = _changes(manifest.checkpoint)
-        for path in sorted(path for path in manifest.model.path.iterdir() if path.is_file()):
+        files = sorted(path for path in manifest.model.path.iterdir() if path.is_file())
+        for number, path in enumerate(files):
             if reason := job.stop.reason():
-                raise Stopped(reason, 0)
+                raise Stopped(reason, done=number, total=len(files))
             job.fence.check()
             if path.suffix == ".safetensors":
                 _rewrite(path, output / path.name, change)

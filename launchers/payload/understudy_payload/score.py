@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,21 @@ import torch
 
 from .collate import Collator
 from .conversation import Encoded, Encoder
-from .errors import DataError, Stopped
+from .errors import DataError
 from .job import Job
 from .likelihood import LabelLikelihood
 from .manifest import ScoreManifest
+from .model_folder import check_model_folder
 from .modeling import dtype_of, load_extractor, load_system, load_tokenizer, pick_device
+from .progress import Progress
 from .sections import Task
 from .shards import Dialogue, Shards
 from .tasks import ResultFile
 
-PROGRESS_SECONDS = 2.0
-
 
 def score(manifest: ScoreManifest, job: Job) -> None:
     """Finish every task that is not done. Stopped when asked to, between batches."""
+    check_model_folder(manifest.model.path)
     scorer = Scorer(manifest)
     job.started(scorer.device.type)
     instances = 0
@@ -45,26 +45,15 @@ def _score_task(task: Task, results: ResultFile, scorer: Scorer, size: int, job:
     positions = shards.of_roles(task.suite.roles)
     if not positions:
         raise DataError("SUITE_EMPTY", f"suite {task.suite.id}: no dialogue of its roles in its shards")
-    there, reported = results.keys(), 0.0
+    there, progress = results.keys(), Progress(job, task, "dialogues", len(positions))
     for start in range(0, len(positions), size):
-        if reason := job.stop.reason():
-            raise Stopped(reason, start)
+        progress.pause(start)
         # Batches are the same after a restart: padding changes the last bits of a score.
         batch = [shards[position] for position in positions[start : start + size]]
         if not all((dialogue.id, turn.index) in there for dialogue in batch for turn in dialogue.turns):
             rows = scorer.rows(batch, task.system.checkpoint)
             results.append(row for row in rows if (row["dialogue"], row["turn"]) not in there)
-        done = start + len(batch)
-        if time.monotonic() - reported > PROGRESS_SECONDS or done == len(positions):
-            reported = time.monotonic()
-            job.events.write(
-                "progress",
-                done=done,
-                total=len(positions),
-                unit="dialogues",
-                system=task.system.id,
-                suite=task.suite.id,
-            )
+        progress.report(start + len(batch))
 
 
 class Scorer:

@@ -22,6 +22,9 @@ from .vocoder import SpeechError, samples_of
 
 # Parameters below which threads wait for each other longer than they work (fifty times longer on a busy machine).
 SMALL = 50_000_000
+# What a system may do wrong: it costs the turn. Anything else (TypeError, AttributeError, KeyError, ...) is a bug of
+# this code, perhaps after an upgrade, and as rows it would look like a bad system: it ends the job.
+MODEL_ERRORS = (RuntimeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Speaker:
             seeds = [seed_of(self._decoding.seed, names[row], "codes") for row in rows]
             most = self._decoding.talker_max_new_tokens
             codes = codec_ids(self._omni, self._voice, replies.states, rows, seeds, most)
-        except Exception as error:
+        except MODEL_ERRORS as error:
             if fatal(error):
                 raise
             if len(rows) == 1:
@@ -94,15 +97,21 @@ class Speaker:
             return Speech(samples_of(self._omni, self._voice, codes, seed, self._decoding.token2wav_steps), None)
         except SpeechError as error:
             return _failed(error.code, error)
-        except Exception as error:
+        except MODEL_ERRORS as error:
             if fatal(error):
                 raise
             return _failed("SPEECH_FAILED", error)
 
 
 def fatal(error: Exception) -> bool:
-    """True for what is the machine's fault and not the system's: it must end the job, not lower a score."""
-    return isinstance(error, MemoryError) or type(error).__name__ in ("OutOfMemoryError", "AcceleratorError")
+    """True for model errors that are not the system's fault: they must end the job, not lower a score.
+
+    Some CUDA libraries raise a plain RuntimeError when the device fails; the other two are RuntimeErrors by name only.
+    """
+    if isinstance(error, (NotImplementedError, RecursionError)):
+        return True
+    named = type(error).__name__ in ("OutOfMemoryError", "AcceleratorError")
+    return named or str(error).startswith(("CUDA error", "cuDNN error"))
 
 
 def _failed(code: str, error: Exception) -> Speech:

@@ -17,9 +17,11 @@ class StopRequest:
         self._signalled = False
 
     def listen(self) -> StopRequest:
-        """Take over SIGTERM and SIGINT. Main thread only."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        """Take over SIGTERM and SIGINT; one that arrived while they were blocked is noted at once. Main thread only."""
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        for number in numbers:
             signal.signal(number, self._note)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)  # `launch` starts ranks with both blocked
         return self
 
     def reason(self) -> str | None:

@@ -31,6 +31,22 @@ class ResultFile:
         """True when the task is finished and can be skipped."""
         return (self._folder / "_DONE.json").exists()
 
+    def made_from(self, source: dict[str, Any]) -> None:
+        """Begin anew unless the rows that are there, finished or not, were made from `source`."""
+        path = self._folder / "_SOURCE.json"
+        wanted = {"schemaVersion": 1, **source}
+        try:
+            if json.loads(path.read_bytes()) == wanted:
+                return
+        except (OSError, ValueError):
+            pass  # none, or torn: whatever rows are there, nobody knows what they were made from
+        self._fence.check()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # this order, so that a kill in between leaves nothing that passes for rows of the new source
+        (self._folder / "_DONE.json").unlink(missing_ok=True)
+        self._path.unlink(missing_ok=True)
+        write_json(path, wanted)
+
     def open(self) -> ResultFile:
         """Cut off a torn last line and read the rows that are there into `rows`."""
         self._fence.check()
@@ -61,12 +77,12 @@ class ResultFile:
             os.fsync(file.fileno())
         self.rows.extend(added)
 
-    def finish(self) -> None:
-        """Write `_DONE.json`. The file may be empty, but it exists."""
+    def finish(self, **facts: Any) -> None:
+        """Write `_DONE.json`, `facts` among its keys. The file of rows may be empty, but it exists."""
         self._fence.check()
         self._path.touch()
         digest = hashlib.sha256(self._path.read_bytes()).hexdigest()
-        write_json(self._folder / "_DONE.json", {"schemaVersion": 1, "rows": len(self.rows), "sha256": digest})
+        write_json(self._folder / "_DONE.json", {"schemaVersion": 1, "rows": len(self.rows), "sha256": digest, **facts})
 
 
 def write_json(path: Path, value: Any) -> None:

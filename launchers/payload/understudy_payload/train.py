@@ -16,6 +16,7 @@ from .dialogues import Dialogues
 from .errors import DataError, Stopped
 from .job import Job
 from .manifest import TrainManifest
+from .model_folder import check_model_folder
 from .modeling import add_lora, dtype_of, freeze_towers, load_extractor, load_thinker, load_tokenizer, pick_device
 from .resume import newest_complete
 from .trainer import OmniTrainer
@@ -26,6 +27,7 @@ EXTRAS = ("preprocessor_config.json",)
 
 def train(manifest: TrainManifest, job: Job) -> None:
     """Run to the planned step. Stopped when asked to (saved), Fenced when another attempt took over."""
+    check_model_folder(manifest.model.path)
     device = pick_device(manifest.device)
     arguments = training_arguments(manifest, world.world_size(), device.type == "cpu")
     arguments.device  # noqa: B018 - reading it joins the process group
@@ -35,12 +37,13 @@ def train(manifest: TrainManifest, job: Job) -> None:
         _report_truncation(job, train_set, dev_set)
     found = newest_complete(manifest.paths.output, job.events)
     if found:
-        job.events.write("resumed", step=found[0], checkpoint=found[1].name)
-    step = found[0] if found else 0
+        job.events.write("resumed", step=found.step, checkpoint=found.folder.name, digests=found.digests)
+    step = found.step if found else 0
     if step < manifest.training.steps:
         # all ranks or none: one that starts training alone would wait for the others for ever
         reason = world.agree_on_stop(job.stop.reason(), arguments.device)
-        step = _run(manifest, job, arguments, tokenizer, (train_set, dev_set), found and found[1], reason or "", step)
+        folder = found and found.folder
+        step = _run(manifest, job, arguments, tokenizer, (train_set, dev_set), folder, reason or "", step)
     job.events.write("finished", step=step)
 
 
@@ -55,7 +58,7 @@ def _run(
     step: int,
 ) -> int:
     if asked:
-        raise Stopped(asked, step)
+        raise Stopped(asked, step=step)
     boundary = Boundary(job.events, job.stop)
     trainer = OmniTrainer(
         model=_model(manifest),
@@ -72,7 +75,7 @@ def _run(
     )
     result = trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     if boundary.stopped:
-        raise Stopped(boundary.stopped, result.global_step)
+        raise Stopped(boundary.stopped, step=result.global_step)
     return result.global_step
 
 
@@ -91,7 +94,8 @@ def _data(manifest: TrainManifest) -> tuple[Any, Dialogues, Dialogues]:
 def _report_truncation(job: Job, *splits: Dialogues) -> None:
     counts = [split.truncated() for split in splits]
     dialogues, turns = (sum(each) for each in zip(*counts))
-    job.events.write("truncated", dialogues=dialogues, turns=turns)
+    if dialogues:
+        job.events.write("truncated", dialogues=dialogues, turns=turns)
 
 
 def _model(manifest: TrainManifest) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,6 @@ from .likelihood import LabelLikelihood
 from .marker import write_marker
 from .modeling import MARKER
 from .stopping import Fence
-
-# For tests: die by SIGKILL in the middle of saving this step, with weights on disk and no optimizer state.
-KILL_IN_SAVE = "UNDERSTUDY_TEST_KILL_IN_SAVE"
 
 
 class OmniTrainer(Trainer):
@@ -95,11 +90,6 @@ class OmniTrainer(Trainer):
         if self.is_world_process_zero():
             write_marker(folder, self._facts())
             self._events.write("checkpoint", step=step, checkpoint=folder.name)
-
-    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
-        if os.environ.get(KILL_IN_SAVE) == str(self.state.global_step):
-            os.kill(os.getpid(), signal.SIGKILL)
-        super()._save_optimizer_and_scheduler(output_dir)
 
     def _facts(self) -> dict[str, Any]:
         losses = [row["loss"] for row in self.state.log_history if "loss" in row]

@@ -75,10 +75,18 @@ def environment(**extra: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", **extra}
 
 
-def run(folder: Path, value: dict[str, Any], **extra: str) -> int:
+def run(folder: Path, value: dict[str, Any]) -> int:
     """Run a job in a process of its own; the exit code (negative: killed by that signal)."""
     path = write(folder, value)
-    return subprocess.run(command(path, value["kind"]), env=environment(**extra)).returncode
+    return subprocess.run(command(path, value["kind"]), env=environment()).returncode
+
+
+def run_killed_in_save(folder: Path, value: dict[str, Any], step: int) -> int:
+    """Run a training job that dies by SIGKILL while it saves this step."""
+    root = Path(__file__).resolve().parents[2]
+    words = [sys.executable, "-m", "support.killed_in_save", "train", "--manifest", str(write(folder, value))]
+    environ = environment(PYTHONPATH=f"{root}{os.pathsep}{root / 'tests'}", KILL_IN_SAVE=str(step))
+    return subprocess.run(words, env=environ).returncode
 
 
 def run_here(folder: Path, value: dict[str, Any]) -> int:
