@@ -149,7 +149,7 @@ tidy_after_requeue() {
 write_supervisor() {
   payload=null
   [ -z "$child" ] || payload="{\"pid\":$child,\"startTime\":\"$child_start\"}"
-  write_file "$folder/supervisor.json" "{\"schemaVersion\":1,\"marker\":\"$marker\",\"pid\":$$,\"startTime\":\"$own_start\",\"bootId\":\"$boot\",\"host\":\"$host\",\"pgid\":${own_group:-$$},\"payload\":$payload}"
+  write_file "$folder/supervisor.json" "{\"schemaVersion\":1,\"marker\":\"$marker\",\"token\":\"$token\",\"pid\":$$,\"startTime\":\"$own_start\",\"bootId\":\"$boot\",\"host\":\"$host\",\"pgid\":${own_group:-$$},\"payload\":$payload}"
 }
 
 # CODE SIGNAL REASON DETAIL. A full disk may have room again in a moment.
@@ -237,7 +237,7 @@ unlisted() {
   for name in $(env | cut -d= -f1); do
     case $name in '' | [0-9]* | *[!A-Za-z0-9_]*) continue ;; esac
     listed=no
-    for pattern in $keep UNDERSTUDY_MARKER; do
+    for pattern in $keep UNDERSTUDY_JOB; do
       # shellcheck disable=SC2254
       case $name in $pattern) listed=yes ;; esac
     done
@@ -247,8 +247,8 @@ unlisted() {
 
 start_program() {
   (
-    UNDERSTUDY_MARKER=$marker
-    export UNDERSTUDY_MARKER
+    UNDERSTUDY_JOB=$marker.$token
+    export UNDERSTUDY_JOB
     drop=$(unlisted)
     # shellcheck disable=SC2086
     [ -z "$drop" ] || command unset -v $drop
@@ -277,7 +277,7 @@ leftovers() {
   set +f
   for process in /proc/[0-9]*; do
     case "$newline$(tr '\0' '\n' 2>/dev/null <"$process/environ")$newline" in
-      *"${newline}UNDERSTUDY_MARKER=$marker$newline"*) printf '%s ' "${process#/proc/}" ;;
+      *"${newline}UNDERSTUDY_JOB=$marker.$token$newline"*) printf '%s ' "${process#/proc/}" ;;
     esac
   done 2>/dev/null
   set -f

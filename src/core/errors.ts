@@ -57,3 +57,26 @@ export const messageOf = (thrown: unknown): string =>
 /** The system error code (`ENOENT`, `EEXIST`, …) of anything thrown, if it has one. */
 export const systemCode = (thrown: unknown): string | undefined =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
+
+const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EEXIST: "something of that name is there already",
+  EISDIR: "it is a folder; a file was expected",
+  ELOOP: "its symbolic links lead in a circle",
+  EMFILE: "too many files are open",
+  ENAMETOOLONG: "the name is too long",
+  ENOENT: "there is no such file or folder",
+  ENOSPC: "no space left on the disk",
+  ENOTDIR: "a part of the path is a file, not a folder",
+  ENOTEMPTY: "the folder is not empty",
+  EPERM: "not permitted",
+  EROFS: "the filesystem is read-only",
+};
+
+/** What the system refused, in words: `permission denied`; the message of anything else. */
+export const systemText = (thrown: unknown): string =>
+  SYSTEM_TEXTS[systemCode(thrown) ?? ""] ?? messageOf(thrown);
+
+/** The path that a system error is about, if it names one. */
+export const systemPath = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && "path" in thrown && typeof thrown.path === "string" ? thrown.path : undefined;

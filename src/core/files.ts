@@ -2,18 +2,18 @@ import { randomBytes } from "node:crypto";
 import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { z } from "zod";
-import { systemCode, UserError } from "./errors.ts";
+import { messageOf, systemCode, UserError } from "./errors.ts";
 import { prettyIssues } from "./issues.ts";
 
 /**
  * Writes beside the target, fsyncs, renames, fsyncs the folder: a reader sees the old or the new content, never half.
- * Creates missing parent folders.
+ * Creates missing parent folders. UserError `DISK_FULL`.
  */
 export const writeAtomic = async (path: string, data: string | Uint8Array, mode = 0o644): Promise<void> => {
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true });
   const staged = `${path}.${randomBytes(4).toString("hex")}.tmp`;
   try {
+    await mkdir(folder, { recursive: true });
     const file = await open(staged, "wx", mode);
     try {
       await file.writeFile(data);
@@ -24,16 +24,19 @@ export const writeAtomic = async (path: string, data: string | Uint8Array, mode 
     await rename(staged, path);
   } catch (error) {
     await rm(staged, { force: true });
-    if (systemCode(error) === "ENOSPC") {
-      throw new UserError("DISK_FULL", `No space left while writing ${path}`, {
-        hint: "free some space and run the same command again: nothing that was finished is lost",
-        cause: error,
-      });
-    }
-    throw error;
+    throw diskFull(error, path) ?? error;
   }
   await syncFolder(folder);
 };
+
+// A full disk, and a quota that is used up, in words; undefined for anything else.
+function diskFull(error: unknown, path: string): UserError | undefined {
+  if (!["ENOSPC", "EDQUOT"].includes(systemCode(error) ?? "")) return undefined;
+  return new UserError("DISK_FULL", `No space left while writing ${path}`, {
+    hint: "free some space and run the same command again: nothing that was finished is lost",
+    cause: error,
+  });
+}
 
 /** Makes a rename in `folder` durable. */
 export const syncFolder = async (folder: string): Promise<void> => {
@@ -49,13 +52,15 @@ export const syncFolder = async (folder: string): Promise<void> => {
 export const writeJson = async (path: string, value: unknown): Promise<void> =>
   writeAtomic(path, `${JSON.stringify(value, null, 2)}\n`);
 
-/** One JSON object per line, appended and fsynced. */
+/** One JSON object per line, appended and fsynced. UserError `DISK_FULL`. */
 export const appendJsonLine = async (path: string, value: unknown): Promise<void> => {
   await mkdir(dirname(path), { recursive: true });
   const file = await open(path, "a");
   try {
     await file.writeFile(`${JSON.stringify(value)}\n`);
     await file.sync();
+  } catch (error) {
+    throw diskFull(error, path) ?? error;
   } finally {
     await file.close();
   }
@@ -71,12 +76,17 @@ export const exists = async (path: string): Promise<boolean> => {
   }
 };
 
-/** The text of a file, or undefined when there is none. Other failures are thrown. */
+// No file can have such a path: one below a file, or with a name that no filesystem takes.
+const NO_SUCH_FILE = ["ENOENT", "ENOTDIR", "ENAMETOOLONG"];
+
+/** The text of a file, or undefined when there is none. UserError `FILE_IS_FOLDER`; other failures are thrown. */
 export const readIfExists = async (path: string): Promise<string | undefined> => {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
+    const code = systemCode(error) ?? "";
+    if (NO_SUCH_FILE.includes(code)) return undefined;
+    if (code === "EISDIR") throw new UserError("FILE_IS_FOLDER", `${path} is a folder; a file was expected`);
     throw error;
   }
 };
@@ -91,7 +101,7 @@ export const readJson = async <Schema extends z.ZodType>(
   return parseJson(text, schema, path);
 };
 
-/** JSON text through a schema; `source` names it in the error. */
+/** JSON text through a schema; `source` names it in the error. UserErrors `JSON_INVALID`, `FILE_INVALID`. */
 export const parseJson = <Schema extends z.ZodType>(
   text: string,
   schema: Schema,
@@ -101,11 +111,14 @@ export const parseJson = <Schema extends z.ZodType>(
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new UserError("JSON_INVALID", `${source} is not valid JSON`, { cause: error });
+    throw new UserError("JSON_INVALID", `${source} is not valid JSON: ${messageOf(error)}`, { cause: error });
   }
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
-    throw new UserError("FILE_INVALID", `${source} is not what was expected:\n${prettyIssues(parsed.error)}`);
+    throw new UserError(
+      "FILE_INVALID",
+      `${source} is not what was expected:\n${prettyIssues(parsed.error, value)}`,
+    );
   }
   return parsed.data;
 };

@@ -1,7 +1,7 @@
-import { statfs } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, mkdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { mkdir } from "node:fs/promises";
-import { UserError } from "./errors.ts";
+import { systemCode, systemText, UserError } from "./errors.ts";
 import { exists } from "./files.ts";
 
 /** The folders of a project: four nouns that people edit, and one for state. All paths absolute. */
@@ -57,14 +57,23 @@ const NETWORK_FILESYSTEMS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Makes the state folder and refuses a network filesystem (UserError `STATE_ON_NETWORK`).
- * `filesystemType` is an argument so that a test can stand in for a mounted NFS.
+ * Makes the state folder and refuses one that cannot be used: UserErrors `STATE_UNWRITABLE`, and `STATE_ON_NETWORK` for a
+ * network filesystem. `filesystemType` is an argument so that a test can stand in for a mounted NFS.
  */
 export const prepareState = async (
   project: Project,
   filesystemType: (path: string) => Promise<number> = async (path) => (await statfs(path)).type,
 ): Promise<void> => {
-  await mkdir(project.state, { recursive: true });
+  try {
+    await makeFolder(project.state);
+    await access(project.state, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new UserError(
+      "STATE_UNWRITABLE",
+      `The state folder ${project.state} cannot be made or written: ${systemText(error)}`,
+      { hint: "set UNDERSTUDY_STATE to a folder on a local disk that you may write", cause: error },
+    );
+  }
   const name = NETWORK_FILESYSTEMS[await filesystemType(project.state)];
   if (name !== undefined) {
     throw new UserError(
@@ -76,6 +85,23 @@ export const prepareState = async (
     );
   }
 };
+
+// Not mkdir's own `recursive`: where a filesystem refuses with "no such file" (/proc, a read-only mount), that one
+// tries for ever or names the wrong fault.
+async function makeFolder(path: string): Promise<void> {
+  try {
+    if ((await stat(path)).isDirectory()) return;
+    throw new UserError("STATE_UNWRITABLE", "a file is in its place");
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+  }
+  if (dirname(path) !== path) await makeFolder(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+}
 
 /** Free bytes for an ordinary user on the filesystem of `path`. */
 export const freeBytes = async (path: string): Promise<number> => {

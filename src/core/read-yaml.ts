@@ -1,8 +1,8 @@
-import { LineCounter, parseDocument, type Document } from "yaml";
+import { LineCounter, parseDocument, type Document, type YAMLError } from "yaml";
 import type { z } from "zod";
-import { UserError } from "./errors.ts";
+import { messageOf, UserError } from "./errors.ts";
 import { readIfExists } from "./files.ts";
-import { pathText } from "./issues.ts";
+import { issueText, pathText, valueIn } from "./issues.ts";
 
 /** One thing wrong with a file, with its place. */
 export interface Problem {
@@ -26,11 +26,15 @@ export class ProblemsError extends UserError {
   readonly problems: readonly Problem[];
 
   constructor(code: string, headline: string, problems: readonly Problem[]) {
-    const lines = problems.map((problem) => `  ${problem.place} ${problem.path}: ${problem.message}`);
+    const lines = problems.map(({ place, path, message }) => `  ${placedPath(place, path)}: ${message}`);
     super(code, `${headline}\n${lines.join("\n")}`);
     this.problems = problems;
   }
 }
+
+/** Place and path for people; a place that names the path already (`--set training.seed`) says it once. */
+export const placedPath = (place: string, path: string): string =>
+  path === "" || place.endsWith(` ${path}`) ? place : `${place} ${path}`;
 
 /** Reads a YAML file with its positions. Errors: `FILE_MISSING`, or `YAML_INVALID` listing every syntax problem. */
 export const readYaml = async (file: string): Promise<YamlFile> => {
@@ -39,28 +43,73 @@ export const readYaml = async (file: string): Promise<YamlFile> => {
   return parseYaml(text, file);
 };
 
-/** YAML text with its positions; `file` names it in messages. Duplicate keys are an error. */
+/**
+ * YAML text with its positions; `file` names it in messages. ProblemsError `YAML_INVALID`: syntax, a key that stands twice,
+ * text that is not UTF-8, and aliases that lead nowhere, contain themselves or multiply without end.
+ */
 export const parseYaml = (text: string, file: string): YamlFile => {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    logLevel: "error",
+  });
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
   };
+  const refuse = (problems: readonly { readonly message: string; readonly offset: number }[]): never => {
+    throw new ProblemsError(
+      "YAML_INVALID",
+      `${file} is not valid YAML:`,
+      problems.map(({ message, offset }) => ({ path: "(syntax)", message, place: at(offset) })),
+    );
+  };
+  const foreign = text.indexOf(NOT_UTF8);
+  if (foreign !== -1)
+    refuse([{ message: "this is not UTF-8 text: save the file as UTF-8", offset: foreign }]);
   if (document.errors.length > 0) {
-    const problems = document.errors.map((error) => ({
-      path: "(syntax)",
-      message: error.message,
-      place: at(error.pos[0]),
-    }));
-    throw new ProblemsError("YAML_INVALID", `${file} is not valid YAML:`, problems);
+    refuse(document.errors.map((error) => ({ message: syntaxText(error), offset: error.pos[0] })));
   }
-  return { file, value: document.toJS() as unknown, place: (path) => at(offsetOf(document, path)) };
+  const start = document.contents?.range?.[0] ?? 0;
+  try {
+    const value: unknown = document.toJS();
+    if (containsItself(value, [])) refuse([{ message: "an alias contains itself", offset: start }]);
+    return { file, value, place: (path) => at(offsetOf(document, path)) };
+  } catch (error) {
+    if (error instanceof ProblemsError) throw error;
+    return refuse([{ message: expansionText(messageOf(error)), offset: start }]);
+  }
 };
+
+// What a decoder puts in place of bytes that are no UTF-8.
+const NOT_UTF8 = "\ufffd";
+const DEEP = /call stack/i;
+
+function syntaxText(error: YAMLError): string {
+  if (error.code === "MULTIPLE_DOCS") return "a second document begins here; a file holds one";
+  return DEEP.test(error.message) ? "nested too deeply" : error.message;
+}
+
+function expansionText(message: string): string {
+  if (message.startsWith("Excessive alias count")) return "its aliases multiply to too many values";
+  return DEEP.test(message) ? "nested too deeply" : message;
+}
+
+function containsItself(value: unknown, above: readonly object[]): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (above.includes(value)) return true;
+  const inside = [...above, value];
+  return Object.values(value).some((inner) => containsItself(inner, inside));
+}
 
 /** Every issue of a failed schema with the place of its value. */
 export const problemsOf = (error: z.ZodError, yaml: YamlFile): Problem[] =>
-  error.issues.flatMap((issue) => {
+  error.issues.flatMap((issue): Problem[] => {
+    if (issue.path.length === 0 && issue.code === "invalid_type") {
+      return [{ path: pathText([]), message: wholeFileText(yaml.value), place: yaml.place([]) }];
+    }
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => ({
         path: pathText([...issue.path, key]),
@@ -68,8 +117,20 @@ export const problemsOf = (error: z.ZodError, yaml: YamlFile): Problem[] =>
         place: yaml.place([...issue.path, key]),
       }));
     }
-    return [{ path: pathText(issue.path), message: issue.message, place: yaml.place(issue.path) }];
+    return [
+      {
+        path: pathText(issue.path),
+        message: issueText(issue, valueIn(yaml.value, issue.path)),
+        place: yaml.place(issue.path),
+      },
+    ];
   });
+
+/** Says of a file's whole content that it is no map. */
+export const wholeFileText = (value: unknown): string =>
+  value === null || value === undefined
+    ? "the file is empty; expected keys and values"
+    : "expected keys and values";
 
 /** A YAML file through a schema; `ProblemsError` lists every problem as `file:line:column`. */
 export const readYamlAs = async <Schema extends z.ZodType>(

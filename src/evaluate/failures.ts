@@ -1,9 +1,13 @@
 import { instanceKey } from "./instance-key.ts";
 import type { AnswerRow, Instance, SuiteResult } from "./schema.ts";
 
-/** How an answer can fail. `missing`: no row or no audio · `error`: the payload reports something else. */
-export const FAILURE_CLASSES = ["missing", "silent", "cut", "wrong_language", "error"] as const;
+/** How an answer can fail. `missing`: no row, no text or no audio · `error`: the payload reports something else. */
+export const FAILURE_CLASSES = ["missing", "silent", "cut", "error"] as const;
 export type FailureClass = (typeof FAILURE_CLASSES)[number];
+
+/** What would be a failure too but nothing looks for yet. A count of it is unknown, which is not 0. */
+export const UNCHECKED_FAILURES = ["wrong_language"] as const;
+export type UncheckedFailure = (typeof UNCHECKED_FAILURES)[number];
 
 export interface AnswerFailure {
   readonly instance: Instance;
@@ -12,18 +16,13 @@ export interface AnswerFailure {
   readonly message: string;
 }
 
-// The payload's words. One that is not here is an error with its own text, never a success.
+// Failure codes of launchers/payload/CONTRACT.md. One that is not here is an error with its own text, never a success.
 const CLASSES: Readonly<Record<string, FailureClass>> = {
-  missing: "missing",
-  no_audio: "missing",
-  no_speech: "missing",
-  empty: "missing",
-  empty_text: "missing",
-  silent: "silent",
-  cut: "cut",
-  truncated: "cut",
-  talker_limit: "cut",
-  wrong_language: "wrong_language",
+  TEXT_FAILED: "error",
+  EMPTY_TEXT: "missing",
+  NO_AUDIO: "missing",
+  AUDIO_NOT_FINITE: "error",
+  SPEECH_FAILED: "error",
 };
 
 /** Where decoding stops whatever is being said: an answer that reaches it was cut. */
@@ -42,8 +41,7 @@ export interface AnswerContext {
 
 /**
  * Every failed answer of a system on a suite, in the order of the instances. Failures are the system's own: they are
- * counted and listed and never leave the denominator. A wrong language is known only when the row says so, a cut answer
- * only when the row says so or the limits are given.
+ * counted and listed and never leave the denominator. A cut answer is known only when the limits are given.
  */
 export const failuresOf = (result: SuiteResult, limits?: AnswerLimits): readonly AnswerFailure[] => {
   const answers = new Map(result.answers.map((row) => [instanceKey(row), row]));
@@ -71,7 +69,7 @@ export const failureOf = (
   if (answer === undefined) return { class: "missing", message: "there is no answer" };
   if (answer.failure !== null) {
     const { code, message } = answer.failure;
-    return { class: CLASSES[code.toLowerCase()] ?? "error", message: message === "" ? code : message };
+    return { class: CLASSES[code] ?? "error", message: message === "" ? code : message };
   }
   if (answer.audio === null) return { class: "missing", message: "the answer has no audio" };
   if (answer.seconds === 0) return { class: "silent", message: "the audio has no length" };

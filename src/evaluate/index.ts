@@ -5,10 +5,12 @@ export {
   failureOf,
   failuresOf,
   silenceShares,
+  UNCHECKED_FAILURES,
   type AnswerContext,
   type AnswerFailure,
   type AnswerLimits,
   type FailureClass,
+  type UncheckedFailure,
 } from "./failures.ts";
 export { byInstance, instanceKey } from "./instance-key.ts";
 export { judgePrompt, PROMPT_VERSION, type JudgePrompt } from "./judge-prompt.ts";
@@ -27,6 +29,7 @@ export {
   SUITES,
   Verdict,
   type Evaluation,
+  type JudgedVerdict,
   type Suite,
   type SuiteId,
   type SuiteResult,

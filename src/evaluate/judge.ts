@@ -11,6 +11,8 @@ export interface JudgeRequest {
   readonly reference: readonly Uint8Array[];
   /** Which of the two the judge hears first. Scores are un-swapped before they are returned. */
   readonly order: "test-first" | "reference-first";
+  /** Ends a call or a wait at once. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

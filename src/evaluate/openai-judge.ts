@@ -18,7 +18,7 @@ export interface OpenAiJudgeSettings {
   /** Milliseconds for one attempt. */
   readonly timeout: number;
   readonly attempts: number;
-  /** Larger requests are not sent: `unscored{too_large}`. */
+  /** Of the body as it is sent, in UTF-8. Larger requests are not sent: `unscored{too_large}`. */
   readonly maxRequestBytes: number;
 }
 
@@ -41,7 +41,8 @@ const Reply = z.object({
 /**
  * A judge behind an OpenAI-compatible chat endpoint that takes `input_audio` (raw base64 WAV): one call per metric,
  * temperature 0. RemoteError `JUDGE_REROUTED` when another model answers, `HTTP_STATUS` when the server refuses the request
- * for good (a wrong key would be wrong in every call). Everything else that fails is an unscored verdict.
+ * for good (a wrong key would be wrong in every call), `HTTP_RETRY_LATER` when it asks for a wait of more than minutes.
+ * Everything else that fails is an unscored verdict.
  */
 export const openAiJudge = (settings: OpenAiJudgeSettings, world: JudgeWorld): Judge => ({
   identity: { status: "used", model: settings.servedAs ?? settings.model },
@@ -66,9 +67,9 @@ async function judgeOne(request: JudgeRequest, metric: MetricName, call: Call): 
     raw,
   });
   if (request.test.length === 0 || request.reference.length === 0) return unscored("missing_audio", null);
-  const body = bodyOf(request, metric, call.settings.model);
-  if (JSON.stringify(body).length > call.settings.maxRequestBytes) return unscored("too_large", null);
-  const answered = await send(body, call);
+  const json = JSON.stringify(bodyOf(request, metric, call.settings.model));
+  if (Buffer.byteLength(json) > call.settings.maxRequestBytes) return unscored("too_large", null);
+  const answered = await send({ json, signal: request.signal }, call);
   if (answered.status === "failed") return unscored(answered.reason, answered.raw);
   const reply = Reply.safeParse(answered.reply);
   if (!reply.success) return unscored("unreadable", answered.raw);
@@ -98,7 +99,10 @@ type Answered =
   | { readonly status: "ok"; readonly reply: unknown; readonly raw: string }
   | { readonly status: "failed"; readonly reason: string; readonly raw: string | null };
 
-async function send(body: unknown, { settings, world }: Call): Promise<Answered> {
+async function send(
+  { json, signal }: { readonly json: string; readonly signal: AbortSignal | undefined },
+  { settings, world }: Call,
+): Promise<Answered> {
   const seen = { status: 0, raw: "" };
   // postJson gives no body of a reply that it cannot parse; a verdict keeps what the judge really sent.
   const recording: typeof fetch = async (...input) => {
@@ -116,23 +120,26 @@ async function send(body: unknown, { settings, world }: Call): Promise<Answered>
       {
         url: `${settings.baseUrl.replace(/\/+$/, "")}/chat/completions`,
         headers: key === null ? {} : { authorization: `Bearer ${key}` },
-        body,
+        json,
         schema: z.unknown(),
         timeout: settings.timeout,
         attempts: settings.attempts,
+        signal,
       },
-      { fetch: recording, clock: world.clock },
+      { fetch: recording, clock: world.clock, mask },
     );
     return { status: "ok", reply, raw: mask(raw) };
   } catch (error) {
-    if (!(error instanceof UnderstudyError) || error.actor === "bug" || isRefusal(seen.status)) throw error;
+    if (!(error instanceof UnderstudyError) || error.actor === "bug" || isFinal(error, seen.status))
+      throw error;
     const reason = error.code === "JSON_INVALID" ? "unreadable" : "failed";
     return { status: "failed", reason, raw: seen.raw === "" ? null : mask(seen.raw) };
   }
 }
 
-const isRefusal = (status: number): boolean =>
-  status >= 400 && status < 500 && status !== 408 && status !== 429;
+// Refused for good, or for longer than anyone waits: so would every further call be.
+const isFinal = ({ code }: UnderstudyError, status: number): boolean =>
+  code === "HTTP_RETRY_LATER" || (status >= 400 && status < 500 && status !== 408 && status !== 429);
 
 function refuseOtherModel(answered: string, { model, servedAs }: OpenAiJudgeSettings): void {
   const expected = servedAs ?? model;

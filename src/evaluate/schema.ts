@@ -106,6 +106,19 @@ export interface SuiteResult {
   readonly answersFolder: string;
 }
 
+/**
+ * One verdict with what it is about: the whole dialogue `dialogue` as `system` spoke it on `suite`, heard against
+ * `reference` in one of the two orders. Scores are un-swapped: `test` is always the system's.
+ */
+export interface JudgedVerdict {
+  readonly system: string;
+  readonly suite: SuiteId;
+  readonly dialogue: string;
+  readonly reference: string;
+  readonly order: "test-first" | "reference-first";
+  readonly verdict: Verdict;
+}
+
 /** The rows a report is made from. */
 export interface Evaluation {
   readonly id: string;
@@ -114,4 +127,6 @@ export interface Evaluation {
   readonly judge:
     | { readonly status: "none"; readonly reason: string }
     | { readonly status: "used"; readonly model: string };
+  /** Everything that was judged, scored or not, of all systems by the one judge; absent where nobody judged. */
+  readonly verdicts?: readonly JudgedVerdict[];
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { RemoteError, UserError } from "../core/errors.ts";
 import { exists, readIfExists, writeJson } from "../core/files.ts";
 import { digestOf } from "../core/hash.ts";
+import { withoutUserinfo } from "../core/http.ts";
 import { runProgram } from "../core/process.ts";
 import type { Project } from "../core/project.ts";
 import { findPython, type FoundPython } from "./find-python.ts";
@@ -14,7 +15,7 @@ import { chooseCpuTorch } from "./torch-wheel.ts";
 
 export interface PythonRequest {
   readonly project: Project;
-  /** Folder of the payload with its two lock files. */
+  /** Folder of the payload with its lock files: torch, its CUDA libraries, everything else, and `extraLocks`. */
   readonly payload: string;
   readonly profile: LauncherProfile;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -150,9 +151,11 @@ async function run(
   const result = await runProgram(argv, {
     env: pipEnvironment(environment),
     ...(signal && { signal }),
+    // An index may be a URL with a token, and pip prints what it is given.
     onLine: (line) => {
-      lines.push(line);
-      onLine(line);
+      const shown = withoutUserinfo(line);
+      lines.push(shown);
+      onLine(shown);
     },
   });
   signal?.throwIfAborted();
@@ -160,9 +163,13 @@ async function run(
   const said = lines.slice(-SHOWN_LINES).map((line) => `  ${line}`);
   const what =
     code === "TORCH_UNREACHABLE" ? "torch could not be installed" : "The environment could not be made";
-  throw new RemoteError(code, [`${what} (${argv.slice(1).join(" ")}):`, ...said].join("\n"), {
-    hint: HINTS[code],
-  });
+  throw new RemoteError(
+    code,
+    [`${what} (${withoutUserinfo(argv.slice(1).join(" "))}):`, ...said].join("\n"),
+    {
+      hint: HINTS[code],
+    },
+  );
 }
 
 // Settings of the calling shell that would send packages elsewhere than into this environment.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pid } from "node:process";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
-import { InternalError } from "../core/errors.ts";
+import { InternalError, UserError } from "../core/errors.ts";
 import { readIfExists, writeAtomic } from "../core/files.ts";
 import { bootId, isRunning, processStatus } from "./process-identity.ts";
 
@@ -13,7 +13,8 @@ type Ticket = z.infer<typeof Ticket>;
 
 /**
  * Runs `work` while no other process on this machine does, by tickets in `folder`. A killed holder's ticket is told by
- * pid, start time and boot, and removed. `onWait` is called once, with the holder's pid, when there is one.
+ * pid, start time and boot, and removed. `onWait` is called once, with the holder's pid, when there is one. UserError
+ * `LOCK_TICKET_INVALID` for a ticket that cannot be read.
  */
 export const withProcessLock = async <Result>(
   folder: string,
@@ -70,7 +71,16 @@ async function liveHolder(folder: string, own: string): Promise<Ticket | undefin
 
 async function readTicket(path: string): Promise<Ticket | undefined> {
   const text = await readIfExists(path);
-  return text === undefined ? undefined : Ticket.parse(JSON.parse(text));
+  if (text === undefined) return undefined;
+  try {
+    return Ticket.parse(JSON.parse(text));
+  } catch (error) {
+    // Tickets are written whole. Taking this one for nothing could let two in at once.
+    throw new UserError("LOCK_TICKET_INVALID", `${path} cannot be read: it is no ticket of this program`, {
+      hint: "delete it when nothing of this program is running in this project",
+      cause: error,
+    });
+  }
 }
 
 async function ownTicket(): Promise<Ticket> {

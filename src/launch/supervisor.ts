@@ -13,6 +13,8 @@ import {
 export const Supervisor = z.strictObject({
   schemaVersion: z.literal(1),
   marker: z.string(),
+  /** Of the attempt: with the marker it names the job's processes among those of all projects. */
+  token: z.string(),
   pid: z.int().positive(),
   startTime: z.string(),
   bootId: z.string(),
@@ -24,23 +26,26 @@ export type Supervisor = z.infer<typeof Supervisor>;
 
 /**
  * Processes of an attempt that run now, the wrapper left out. Workers outlive their parent and may have sessions of their
- * own, so group and parent say too little: the marker in their environment names them. Where environments cannot
+ * own, so group and parent say too little: marker and token in their environment name them. Where environments cannot
  * be read (no /proc) it is the wrapper's group, as long as wrapper or program prove that the group is still theirs.
  */
 export const jobProcesses = async (supervisor: Supervisor): Promise<readonly ProcessIdentity[]> => {
-  const found = (await hasProc()) ? await markedProcesses(supervisor.marker) : await groupOf(supervisor);
+  const found = (await hasProc()) ? await markedProcesses(supervisor) : await groupOf(supervisor);
   const { payload } = supervisor;
   const missing = payload !== null && !found.some(({ pid }) => pid === payload.pid);
   return missing && (await isRunning(payload)) ? [...found, payload] : found;
 };
 
-/** Processes whose environment carries the marker; zombies have none. */
-export const markedProcesses = async (marker: string): Promise<readonly ProcessIdentity[]> => {
+/** Processes whose environment carries marker and token of the attempt; zombies have none. */
+export const markedProcesses = async ({
+  marker,
+  token,
+}: Pick<Supervisor, "marker" | "token">): Promise<readonly ProcessIdentity[]> => {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
   const found: ProcessIdentity[] = [];
   for (const pid of pids) {
     const environ = await readVanishing(`/proc/${pid}/environ`);
-    if (!environ?.toString("latin1").split("\0").includes(`UNDERSTUDY_MARKER=${marker}`)) continue;
+    if (!environ?.toString("latin1").split("\0").includes(`UNDERSTUDY_JOB=${marker}.${token}`)) continue;
     const status = await processStatus(pid);
     if (status && !status.zombie) found.push({ pid, startTime: status.startTime });
   }

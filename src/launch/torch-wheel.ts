@@ -2,6 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { UserError } from "../core/errors.ts";
 import { exists, readIfExists } from "../core/files.ts";
+import { withoutUserinfo } from "../core/http.ts";
 import { runProgram } from "../core/process.ts";
 
 // The one place that knows where torch comes from. PyPI's Linux build brings gigabytes of CUDA libraries, which a
@@ -25,7 +26,7 @@ export interface TorchSource {
   readonly install: readonly string[];
   /** False: pip's own configuration decides, as it does for all other packages. */
   readonly elsewhere: boolean;
-  /** In words, for people. */
+  /** In words, for people; without the user and token of a URL. */
   readonly from: string;
 }
 
@@ -57,12 +58,12 @@ async function pinnedToCpu(requirements: string): Promise<readonly string[]> {
 
 async function wished(wish: string, requirements: string): Promise<TorchSource> {
   const what = ["-r", requirements];
-  const found = { elsewhere: true, from: wish };
+  const found = { elsewhere: true, from: withoutUserinfo(wish) };
   if (/^(https?|file):\/\//.test(wish)) return { ...found, install: ["--index-url", wish, ...what] };
   if (!isAbsolute(wish) || !(await exists(wish))) {
     throw new UserError(
       "TORCH_WHEELS_INVALID",
-      `UNDERSTUDY_TORCH_WHEELS is "${wish}", which is neither an existing absolute folder nor a URL`,
+      `UNDERSTUDY_TORCH_WHEELS is "${withoutUserinfo(wish)}", which is neither an existing absolute folder nor a URL`,
       { hint: "name a folder that holds the torch wheel, or the URL of a package index" },
     );
   }
@@ -97,15 +98,16 @@ async function offered(question: TorchQuestion): Promise<string | undefined> {
   return exitCode === 0 ? cpuBuildIn(stdout) : undefined;
 }
 
-/** Address of the torch wheel in pip's report, when it is a CPU build; undefined for anything else. */
+/**
+ * Address of the torch wheel in pip's report, when its version says that it is a CPU build; undefined for anything else.
+ * Only asked where the plain build is for CUDA (Linux on x86-64): there a mirror's file without a mark is that one.
+ */
 export const cpuBuildIn = (report: string): string | undefined => {
   const parsed = Report.safeParse(asJson(report));
   const torch = parsed.data?.install.find(({ metadata }) => metadata.name === "torch");
   if (torch === undefined) return undefined;
-  const { url } = torch.download_info;
-  const build = torch.metadata.version.split("+")[1] ?? "";
-  const isCpu = build === "cpu" || (build === "" && url.startsWith("file://"));
-  return isCpu ? url : undefined;
+  const isCpu = torch.metadata.version.split("+")[1] === "cpu";
+  return isCpu ? withoutUserinfo(torch.download_info.url) : undefined;
 };
 
 function asJson(text: string): unknown {

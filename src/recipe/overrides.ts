@@ -1,6 +1,4 @@
-import { parseDocument } from "yaml";
-import { messageOf } from "../core/errors.ts";
-import type { Problem } from "../core/read-yaml.ts";
+import { parseYaml, ProblemsError, type Problem } from "../core/read-yaml.ts";
 import { isKnownPath, knownPaths } from "./known-paths.ts";
 import { treeWith, type Layer } from "./layers.ts";
 import { didYouMean } from "../core/near-matches.ts";
@@ -33,12 +31,11 @@ function readOverride(text: string): { layer: Layer } | { problem: Problem } {
     return { problem: { place: "--set", path: dotted, message } };
   }
   try {
-    const document = parseDocument(text.slice(equals + 1), { prettyErrors: false });
-    const [error] = document.errors;
-    if (error) throw error;
-    const value: unknown = document.toJS();
+    const { value } = parseYaml(text.slice(equals + 1), place);
     return { layer: { kind: "flag", value: treeWith(path, value), place: () => place } };
   } catch (error) {
-    return { problem: { place: "--set", path: dotted, message: `not a YAML value: ${messageOf(error)}` } };
+    if (!(error instanceof ProblemsError)) throw error;
+    const why = error.problems[0]?.message ?? "";
+    return { problem: { place: "--set", path: dotted, message: `not a YAML value: ${why}` } };
   }
 }

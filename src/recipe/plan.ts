@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { UserError } from "../core/errors.ts";
+import { placedPath } from "../core/read-yaml.ts";
 import { recipeWarnings } from "./cross-checks.ts";
 import type { LoadedRecipe } from "./load.ts";
 import type { Recipe, TrainingPlan } from "./schema.ts";
@@ -76,7 +77,22 @@ async function stepsOfRecipe(
       },
     );
   }
-  return stepsOfRecipe(await sources.load(other), sources, visited);
+  return stepsOfRecipe(await namedRecipe(loaded, other, sources), sources, visited);
+}
+
+// The recipe that is missing is not the one that was asked for: say who names it.
+async function namedRecipe(loaded: LoadedRecipe, file: string, sources: PlanSources): Promise<LoadedRecipe> {
+  try {
+    return await sources.load(file);
+  } catch (error) {
+    if (!(error instanceof UserError) || !["FILE_MISSING", "FILE_IS_FOLDER"].includes(error.code))
+      throw error;
+    const place = placedPath(loaded.place(["training", "duration", "stepsOf"]), "training.duration.stepsOf");
+    throw new UserError(error.code, `${place}: ${error.message}`, {
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      cause: error,
+    });
+  }
 }
 
 function refuseRareEvaluation(recipe: Recipe, plan: TrainingPlan, place: string): void {
@@ -84,7 +100,7 @@ function refuseRareEvaluation(recipe: Recipe, plan: TrainingPlan, place: string)
   if (everySteps <= plan.steps) return;
   throw new UserError(
     "EVALUATION_TOO_RARE",
-    `${place} evaluation.everySteps is ${everySteps}, but the whole run has ${plan.steps} steps (${arithmetic(recipe, plan)})`,
+    `${placedPath(place, "evaluation.everySteps")} is ${everySteps}, but the whole run has ${plan.steps} steps (${arithmetic(recipe, plan)})`,
     { hint: `evaluate every ${Math.max(1, Math.floor(plan.steps / 5))} steps to get about five checkpoints` },
   );
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { pathText } from "../core/issues.ts";
+import { issueText, pathText } from "../core/issues.ts";
 import type { Problem } from "../core/read-yaml.ts";
 import { knownKeys, schemasAt } from "./known-paths.ts";
 import { placeOf, valueAt, type Layer, type Path, type Tree } from "./layers.ts";
@@ -26,8 +26,7 @@ function problemsOfIssue(issue: Issue, prefix: Path, merged: Tree, layers: reado
   if (issue.code === "invalid_union" && !("discriminator" in issue && issue.discriminator)) {
     return problemsOfUnion(issue, path, merged, layers);
   }
-  const missing = valueAt(merged, path) === undefined;
-  return [problemAt(path, missing ? missingMessage(issue) : plainMessage(issue), layers)];
+  return [problemAt(path, issueText(issue, valueAt(merged, path)), layers)];
 }
 
 function unknownKey(path: Path, layers: readonly Layer[]): Problem {
@@ -60,18 +59,4 @@ function literalsAt(path: Path): string[] {
   return schemasAt(path).flatMap((schema) =>
     "values" in schema && schema.values instanceof Set ? [...schema.values].map(String) : [],
   );
-}
-
-function missingMessage(issue: Issue): string {
-  if (issue.code === "invalid_type") return `missing; expected ${issue.expected}`;
-  return `missing; ${plainMessage(issue)}`;
-}
-
-function plainMessage(issue: Issue): string {
-  if (issue.code === "invalid_union" && "options" in issue && Array.isArray(issue.options)) {
-    return `expected one of ${issue.options.map(String).join(", ")}`;
-  }
-  if (issue.code === "invalid_value") return `expected ${issue.values.map(String).join(" or ")}`;
-  const text = issue.message.replace(/^Invalid (input|string|option): /, "");
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

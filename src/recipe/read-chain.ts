@@ -1,7 +1,8 @@
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { readdir } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { UserError } from "../core/errors.ts";
 import { readIfExists } from "../core/files.ts";
-import { parseYaml, ProblemsError, type Problem } from "../core/read-yaml.ts";
+import { parseYaml, ProblemsError, wholeFileText, type Problem } from "../core/read-yaml.ts";
 import { EXTENDS } from "./known-paths.ts";
 import { isTree, type Layer, type Tree } from "./layers.ts";
 
@@ -35,7 +36,7 @@ export const readChain = async (file: string, folder: string): Promise<Chain> =>
     seen.add(path);
     const text = await readIfExists(path);
     if (text === undefined) {
-      if (named === "") throw new UserError("FILE_MISSING", `There is no recipe ${shown}`);
+      if (named === "") throw await missingRecipe(path, shown, folder);
       problems.push({ place: named, path: EXTENDS, message: `there is no file ${shown}` });
       break;
     }
@@ -57,6 +58,19 @@ export const shownPath = (path: string, folder: string): string => {
   return shown === "" || shown.startsWith("..") || isAbsolute(shown) ? path : shown;
 };
 
+const MOST_LISTED = 10;
+
+async function missingRecipe(path: string, shown: string, folder: string): Promise<UserError> {
+  const names = await readdir(dirname(path)).catch(() => []);
+  const recipes = names.filter((name) => name.endsWith(".yaml")).toSorted();
+  const listed = recipes.slice(0, MOST_LISTED).map((name) => shownPath(join(dirname(path), name), folder));
+  return new UserError(
+    "FILE_MISSING",
+    `There is no recipe ${shown}`,
+    listed.length === 0 ? {} : { hint: `recipes there: ${listed.join(", ")}` },
+  );
+}
+
 interface OneFile {
   readonly layers: readonly Layer[];
   readonly problems: readonly Problem[];
@@ -68,7 +82,7 @@ function readOne(text: string, shown: string): OneFile {
     const yaml = parseYaml(text, shown);
     const root = yaml.value;
     if (!isTree(root)) {
-      const problem = { place: yaml.place([]), path: "(whole file)", message: "expected keys and values" };
+      const problem = { place: yaml.place([]), path: "(whole file)", message: wholeFileText(root) };
       return { layers: [], problems: [problem] };
     }
     const { [EXTENDS]: parent, ...value } = root;

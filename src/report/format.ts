@@ -34,7 +34,7 @@ export const cellText = (cell: Cell): string =>
 
 /** The unit behind a label: nothing for pure numbers, and nothing that the label already says. */
 export const unitText = ({ unit }: Pick<Cell, "unit">, label = ""): string =>
-  unit === "1" || label.toLowerCase().endsWith(unit) ? "" : unit;
+  unit === "1" || label.toLowerCase().endsWith(unit === "1/s" ? " per second" : unit) ? "" : unit;
 
 /** `11/12` */
 export const coverageOfCell = ({ scored, expected }: Cell): string =>

@@ -1,13 +1,16 @@
-import { FAILURE_CLASSES, failuresOf } from "../evaluate/index.ts";
+import { FAILURE_CLASSES, failuresOf, UNCHECKED_FAILURES } from "../evaluate/index.ts";
 import { type Cell, cell } from "./cell.ts";
 import { contaminated, meanOverRoles } from "./estimates.ts";
-import { FAILED, failureOutcome, JUDGED, type Outcome } from "./outcomes.ts";
+import { judgedCells } from "./judged-cells.ts";
+import { judgedValues } from "./judged-values.ts";
+import { FAILED, failureOutcome, type Outcome } from "./outcomes.ts";
 import type { Prepared, PreparedSuite } from "./prepare.ts";
 import { instanceValues, roleValues } from "./role-values.ts";
 
 /** Systems × outcomes on each suite that has instances: macro mean over roles with its interval, and its coverage. */
-export const levelCells = (prepared: Prepared, outcomes: readonly Outcome[]): readonly Cell[] =>
-  prepared.suites
+export const levelCells = (prepared: Prepared, outcomes: readonly Outcome[]): readonly Cell[] => {
+  const judged = judgedValues(prepared);
+  return prepared.suites
     .filter(({ expected }) => expected.length > 0)
     .flatMap((suite) =>
       prepared.systems.flatMap(({ id: system }) => {
@@ -17,10 +20,11 @@ export const levelCells = (prepared: Prepared, outcomes: readonly Outcome[]): re
             .filter(({ group }) => group === "likelihood" || group === "measure")
             .map((outcome) => meanCell(place, outcome)),
           ...failureCells(place),
-          ...JUDGED.map((outcome) => judgedCell(place, outcome)),
+          ...judgedCells(place, judged),
         ];
       }),
     );
+};
 
 interface Place {
   readonly prepared: Prepared;
@@ -56,27 +60,30 @@ function failureCells(place: Place): readonly Cell[] {
   const { prepared, suite, system } = place;
   const result = prepared.result(system, suite.id);
   const failures = failuresOf(result, prepared.input.limits);
-  const counted = (outcome: Outcome, n: number): Cell =>
-    cell({
-      ...base(place, outcome),
-      estimate: n,
-      scored: result.answers.length,
-      roles: new Set(result.answers.map(({ role }) => role)).size,
-    });
+  const counts = {
+    scored: result.answers.length,
+    roles: new Set(result.answers.map(({ role }) => role)).size,
+  };
+  const unchecked = uncheckedReasons(place);
   return [
-    counted(FAILED, failures.length),
-    ...FAILURE_CLASSES.map((name) =>
-      counted(failureOutcome(name), failures.filter((failure) => failure.class === name).length),
-    ),
+    cell({ ...base(place, FAILED), ...counts, estimate: failures.length }),
+    ...[...FAILURE_CLASSES, ...UNCHECKED_FAILURES].map((name) => {
+      const found = failures.filter((failure) => failure.class === name).length;
+      const reason = unchecked[name] ?? null;
+      // Nothing found by nobody looking is not 0.
+      if (found === 0 && reason !== null) return cell({ ...base(place, failureOutcome(name)), reason });
+      return cell({ ...base(place, failureOutcome(name)), ...counts, estimate: found, reason });
+    }),
   ];
 }
 
-function judgedCell(place: Place, outcome: Outcome): Cell {
-  const { judge } = place.prepared.input.evaluation;
-  return cell({
-    ...base(place, outcome),
-    roles: 0,
-    scored: 0,
-    reason: judge.status === "none" ? "unscored: no judge" : "unscored: no verdicts in this evaluation",
-  });
+function uncheckedReasons({ prepared, suite, system }: Place): Readonly<Record<string, string | undefined>> {
+  const measured = prepared
+    .result(system, suite.id)
+    .measures.some(({ measure, value }) => measure === "silence_share" && value !== null);
+  return {
+    ...Object.fromEntries(UNCHECKED_FAILURES.map((name) => [name, "not checked"])),
+    ...(measured ? {} : { silent: "silence was not measured" }),
+    ...(prepared.input.limits === undefined ? { cut: "the limits of decoding are not known" } : {}),
+  };
 }

@@ -2,9 +2,11 @@ import { indexed } from "./build-report.ts";
 import { type Cell, cellKey, type CellAddress } from "./cell.ts";
 import { DEV_LOSS, TRAIN_LOSS } from "./checkpoint-cells.ts";
 import { pOf } from "./difference-cells.ts";
+import { failureGroups } from "./failure-groups.ts";
 import { cellText, count, coverageOfCell, NOTHING, unitText } from "./format.ts";
 import { BOTH, DID, GAIN, gainPairsOf, RAW_GAP, RETENTION } from "./generalisation-cells.ts";
 import type { ReportModel } from "./model.ts";
+import { spelledOut } from "./odd-characters.ts";
 import { NLL } from "./outcomes.ts";
 import { sentenceText } from "./sentence.ts";
 
@@ -15,12 +17,7 @@ export const reportMarkdown = (model: ReportModel): string => {
   return `${[
     `# ${safe(model.verdict.headline)}`,
     `Run ${safe(model.run)}, recipe ${safe(model.recipe)}.`,
-    safe(
-      model.verdict.sentences
-        .map((sentence) => sentenceText(sentence, cells))
-        .join("")
-        .trim(),
-    ),
+    model.verdict.sentences.map((sentence) => `- ${safe(sentenceText(sentence, cells).trim())}`).join("\n"),
     "## Which checkpoint is better",
     "Paired differences, nats/token; below 0 the first one is better.",
     differences(model, at),
@@ -33,10 +30,7 @@ export const reportMarkdown = (model: ReportModel): string => {
     "## Failed answers",
     failures(model),
     "## Where the numbers come from",
-    table(
-      ["Group", "Name", "Value", "Origin"],
-      model.provenance.map(({ group, name, value, origin }) => [group, name, value, origin ?? ""]),
-    ),
+    provenance(model),
   ].join("\n\n")}\n`;
 };
 
@@ -85,7 +79,7 @@ function levels(
     [outcome.label, unitText(outcome, outcome.label)].filter(Boolean).join(", "),
     ...model.systems.map(({ id: system }) => {
       const cell = at({ table: "level", system, suite: id, outcome: outcome.id });
-      return cell === undefined ? NOTHING : `${withReason(cell)} · ${covered(cell)}`;
+      return cell === undefined ? NOTHING : [withReason(cell), covered(cell)].filter(Boolean).join(" · ");
     }),
   ]);
   return [
@@ -105,21 +99,31 @@ const checkpoints = ({ checkpoints: list }: ReportModel, at: At): string =>
     ]),
   );
 
-const failures = ({ failures: list }: ReportModel): string =>
-  list.length === 0
+const failures = (model: ReportModel): string =>
+  model.failures.length === 0
     ? "None."
-    : table(
-        ["System", "Suite", "Role", "Dialogue", "Turn", "Failure", "In words"],
-        list.map((failure) => [
-          failure.system,
-          failure.suite,
-          failure.roleName,
-          failure.dialogue,
-          String(failure.turn),
-          failure.class,
-          failure.message,
-        ]),
-      );
+    : [
+        table(
+          ["Suite", "System", "Failure", "In words", "Answers", "Roles"],
+          failureGroups(model).map(({ suite, systemLabel, kind, message, count: n, roles }) => [
+            suite,
+            systemLabel,
+            kind,
+            message,
+            String(n),
+            roles.map(({ name, failures: own }) => `${name} ${own.length}`).join(", "),
+          ]),
+        ),
+        "Each of them is listed in index.html and model.json.",
+      ].join("\n\n");
+
+function provenance({ provenance: entries }: ReportModel): string {
+  const origins = entries.some(({ origin }) => origin !== null);
+  return table(
+    ["Group", "Name", "Value", ...(origins ? ["Origin"] : [])],
+    entries.map(({ group, name, value, origin }) => [group, name, value, ...(origins ? [origin ?? ""] : [])]),
+  );
+}
 
 const shown = (cell: Cell | undefined): string => (cell === undefined ? NOTHING : cellText(cell));
 
@@ -136,8 +140,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 /** Text of others inside Markdown: no HTML, no table break, no new block. */
 function safe(text: string): string {
   return (
-    text
-      .replace(/\s+/g, " ")
+    spelledOut(text.replace(/\s+/g, " "))
       .replace(/[\\`*_|#]/g, "\\$&")
       // Brackets are links only before these; intervals keep theirs.
       .replace(/\](?=[([:])/g, "\\]")

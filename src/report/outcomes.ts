@@ -1,4 +1,11 @@
-import { FAILURE_CLASSES, type FailureClass, METRICS } from "../evaluate/index.ts";
+import {
+  FAILURE_CLASSES,
+  type FailureClass,
+  METRICS,
+  type UncheckedFailure,
+  UNCHECKED_FAILURES,
+} from "../evaluate/index.ts";
+import { isJudged } from "./judged-values.ts";
 import type { Prepared } from "./prepare.ts";
 
 /** Something that is counted or averaged, with what a reader needs to read it. */
@@ -37,7 +44,7 @@ const MEASURES: readonly (readonly [RegExp, Known])[] = [
   [/^(duration|seconds$)/, { label: "Duration", better: null, digits: 2 }],
   [/^silence/, { label: "Silence share", better: null, digits: 3 }],
   [/^clip/, { label: "Clipped share", better: "lower", digits: 4 }],
-  [/^(characters|chars)_per_second/, { label: "Speaking rate", better: null, digits: 1 }],
+  [/^(characters|chars)_per_second/, { label: "Characters per second", better: null, digits: 1 }],
   [/^seconds_per_char/, { label: "Seconds per character", better: null, digits: 3 }],
   [/^f0_(spread|sd|std)/, { label: "F0 spread", better: null, digits: 2 }],
   [/^f0_(median|mean)/, { label: "F0", better: null, digits: 1 }],
@@ -48,7 +55,7 @@ const MEASURES: readonly (readonly [RegExp, Known])[] = [
   [/^speaker_cosine/, { label: "Speaker similarity", better: "higher", digits: 3 }],
 ];
 
-const FAILURE_LABELS: Readonly<Record<FailureClass, string>> = {
+const FAILURE_LABELS: Readonly<Record<FailureClass | UncheckedFailure, string>> = {
   missing: "missing",
   silent: "silent",
   cut: "cut",
@@ -56,24 +63,33 @@ const FAILURE_LABELS: Readonly<Record<FailureClass, string>> = {
   error: "other error",
 };
 
-export const failureOutcome = (failure: FailureClass): Outcome => ({
+export const failureOutcome = (failure: FailureClass | UncheckedFailure): Outcome => ({
   ...FAILED,
   id: `failed_${failure}`,
   label: `of these ${FAILURE_LABELS[failure]}`,
 });
 
+/** Test over reference. */
+export const JUDGED_UNIT = "ratio";
+export const OVERALL = "overall";
+export const RATIO_OF_MEANS = "ratio_of_means";
+export const GEOMETRIC_MEAN = "geometric_mean";
+
 /** The eight metrics and their overall: reported even where nobody judged. */
-export const JUDGED: readonly Outcome[] = [...METRICS, "overall"].map((id) => ({
-  id,
-  group: "judged",
-  label: words(id),
-  unit: "ratio",
-  better: "higher",
-  digits: 3,
-}));
+const JUDGED: readonly Outcome[] = [...METRICS, OVERALL].map(judgedOutcome);
+
+/** One of the eight metrics, their overall, or `METRIC.SCALE`: a metric on one of the two other scales. */
+export function judgedOutcome(id: string): Outcome {
+  const scale = id.split(".")[1];
+  const label = scale === undefined ? words(id) : `as ${scale.replaceAll("_", " ")}`;
+  return { id, group: "judged", label, unit: JUDGED_UNIT, better: "higher", digits: 3 };
+}
+
+const onAllScales = ({ id }: Outcome): readonly Outcome[] =>
+  [id, ...(id === OVERALL ? [] : [`${id}.${RATIO_OF_MEANS}`, `${id}.${GEOMETRIC_MEAN}`])].map(judgedOutcome);
 
 /** All outcomes of an evaluation in the order of the tables. */
-export const outcomesOf = ({ systems, suites, result }: Prepared): readonly Outcome[] => {
+export const outcomesOf = ({ systems, suites, result, input }: Prepared): readonly Outcome[] => {
   const units = new Map<string, string>();
   for (const { id: system } of systems) {
     for (const { id: suite } of suites) {
@@ -82,7 +98,9 @@ export const outcomesOf = ({ systems, suites, result }: Prepared): readonly Outc
   }
   const measures = [...units].map(([id, unit]) => measureOutcome(id, unit));
   const order = measures.toSorted((a, b) => rankOf(a.id) - rankOf(b.id) || (a.id < b.id ? -1 : 1));
-  return [NLL, ...order, FAILED, ...FAILURE_CLASSES.map(failureOutcome), ...JUDGED];
+  const failures = [...FAILURE_CLASSES, ...UNCHECKED_FAILURES].map(failureOutcome);
+  const judged = isJudged(input.evaluation) ? JUDGED.flatMap(onAllScales) : JUDGED;
+  return [NLL, ...order, FAILED, ...failures, ...judged];
 };
 
 function measureOutcome(id: string, unit: string): Outcome {

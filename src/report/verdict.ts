@@ -7,6 +7,7 @@ import { FAILED, NLL } from "./outcomes.ts";
 import { type Prepared, systemOf } from "./prepare.ts";
 import { say, type Sentence } from "./sentence.ts";
 import { generalisationSentences } from "./verdict-generalisation.ts";
+import { judgeSentence } from "./verdict-judge.ts";
 
 /** The report in words. */
 export interface Verdict {
@@ -42,7 +43,7 @@ export const verdictOf = (prepared: Prepared, cells: Cells): Verdict => {
       ...generalisationSentences(prepared, cells),
       ...coverageSentences(prepared, cells),
       selectionSentence(prepared),
-      judgeSentence(prepared),
+      judgeSentence(prepared, cells),
       say(
         "recipe",
       )`This is one training run: it says which of its checkpoints to use and nothing about the recipe, for which at least three seeds per arm are needed. `,
@@ -157,17 +158,6 @@ function failedSentence(cell: Cell | undefined, words: string): readonly Sentenc
       "failures",
     )`${cell} of ${String(cell.expected ?? 0)} spoken answers on ${words} failed; they are counted and listed below. `,
   ];
-}
-
-function judgeSentence({ input }: Prepared): Sentence {
-  const { judge } = input.evaluation;
-  return judge.status === "none"
-    ? say(
-        "judge",
-      )`The eight metrics of SpeechRole-Eval are unscored and their overall is empty (${judge.reason}): nothing here says how well the answers are acted. `
-    : say(
-        "judge",
-      )`The eight metrics of SpeechRole-Eval are unscored: this evaluation holds no verdicts of ${judge.model}. `;
 }
 
 const hasSuite = ({ suites }: Prepared, id: string): boolean =>

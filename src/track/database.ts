@@ -29,13 +29,15 @@ const BUSY_MILLISECONDS = 15_000;
 
 /**
  * Opens or makes the file: WAL, and FULL synchronisation, so that what was written before an effect is on disk when the
- * effect happens. UserError `STORE_UNREADABLE` when the file is no database; RemoteError `STORE_BUSY`.
+ * effect happens. `check` may refuse the file before anything in it is changed: the journal mode alone changes it.
+ * UserErrors `STORE_UNREADABLE` when the file is no database, `STORE_UNWRITABLE`; RemoteError `STORE_BUSY`.
  */
-export const openDatabase = (path: string): Database => {
+export const openDatabase = (path: string, check: (database: Database) => void = () => {}): Database => {
   mkdirSync(dirname(path), { recursive: true });
   try {
     const library = new Libsql(path, { timeout: BUSY_MILLISECONDS });
-    const database = wrap(library);
+    const database = wrap(library, path);
+    check(database);
     for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]) {
       library.prepare(`PRAGMA ${pragma}`).all();
     }
@@ -45,12 +47,12 @@ export const openDatabase = (path: string): Database => {
   }
 };
 
-function wrap(library: Libsql.Database): Database {
+function wrap(library: Libsql.Database, path: string): Database {
   const guard = <Result>(work: () => Result): Result => {
     try {
       return work();
     } catch (error) {
-      throw translated(error, library.name);
+      throw translated(error, path);
     }
   };
   const all: Database["all"] = (schema, sql, ...values) =>
@@ -101,5 +103,18 @@ function translated(error: unknown, path: string): unknown {
       cause: error,
     });
   }
+  if (
+    code.startsWith("SQLITE_CANTOPEN") ||
+    code.startsWith("SQLITE_READONLY") ||
+    CANNOT_OPEN.test(messageOf(error))
+  ) {
+    return new UserError("STORE_UNWRITABLE", `The run store ${path} cannot be opened for writing`, {
+      hint: "check that it is a file you may write, or set UNDERSTUDY_STATE to another folder",
+      cause: error,
+    });
+  }
   return error;
 }
+
+// What this library says, without a code, when the system does not open the file.
+const CANNOT_OPEN = /Unable to open connection to local database/;

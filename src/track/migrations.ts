@@ -64,9 +64,7 @@ export const migrate = (
   migrations: readonly string[] = MIGRATIONS,
 ): void => {
   const known = migrations.length;
-  const before = versionOf(database, path);
-  if (before > known) throw tooNew(path, before, known);
-  for (let version = before; version < known; version++) {
+  for (let version = requireKnown(database, path, known); version < known; version++) {
     database.transaction(() => {
       // Another process may have done this step while we waited for the lock.
       if (versionOf(database, path) !== version) return;
@@ -77,14 +75,26 @@ export const migrate = (
   }
 };
 
-const Version = z.object({ user_version: z.int() });
-const Application = z.object({ application_id: z.int() });
-const Count = z.object({ tables: z.int() });
+/** The version of a store that this program knows, 0 for an empty file; the errors are those of `migrate`. */
+export const requireKnown = (database: Database, path: string, known = STORE_VERSION): number => {
+  const version = versionOf(database, path);
+  if (version > known) throw tooNew(path, version, known);
+  return version;
+};
+
+const Head = z.object({ application: z.int(), version: z.int(), tables: z.int() });
+
+// One statement, so that what another process writes in between cannot make half of it old.
+const HEAD = `
+  SELECT (SELECT application_id FROM pragma_application_id) AS application,
+    (SELECT user_version FROM pragma_user_version) AS version, (SELECT count(*) FROM sqlite_master) AS tables`;
 
 function versionOf(database: Database, path: string): number {
-  const application = database.first(Application, "PRAGMA application_id")?.application_id;
-  const version = database.first(Version, "PRAGMA user_version")?.user_version ?? 0;
-  const tables = database.first(Count, "SELECT count(*) AS tables FROM sqlite_master")?.tables ?? 0;
+  const { application, version, tables } = database.first(Head, HEAD) ?? {
+    application: 0,
+    version: 0,
+    tables: 0,
+  };
   if (application === APPLICATION || (version === 0 && tables === 0)) return version;
   throw new UserError("STORE_FOREIGN", `${path} is a database, but not a run store`, {
     hint: "set UNDERSTUDY_STATE to another folder, or move the file away",

@@ -3,7 +3,7 @@ import { attemptTable } from "./attempt-table.ts";
 import { openDatabase } from "./database.ts";
 import { eventTable } from "./event-table.ts";
 import { acquireLease, releaseLease, renewLease } from "./leases.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, requireKnown } from "./migrations.ts";
 import { runTable } from "./run-table.ts";
 import { storeParts } from "./store-parts.ts";
 import type { Store } from "./store.ts";
@@ -13,7 +13,7 @@ import type { Store } from "./store.ts";
  * `STORE_TOO_NEW`, `STORE_FOREIGN`, `STORE_UNREADABLE`, `STORE_BUSY`.
  */
 export const openStore = (path: string, clock: Clock): Store => {
-  const database = openDatabase(path);
+  const database = openDatabase(path, (opened) => requireKnown(opened, path));
   try {
     migrate(database, path);
   } catch (error) {

@@ -1,13 +1,9 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { createServer, type RequestListener, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
-import { z } from "zod";
-import { systemClock, type Clock } from "../../src/core/clock.ts";
+import { describe, expect, it } from "vitest";
 import { canonicalJson, digestOf } from "../../src/core/hash.ts";
 import { html, raw } from "../../src/core/html.ts";
-import { postJson } from "../../src/core/http.ts";
 import { runProgram } from "../../src/core/process.ts";
 import { findProject, freeBytes, prepareState, projectAt } from "../../src/core/project.ts";
 import { secretsFrom } from "../../src/core/secrets.ts";
@@ -84,75 +80,5 @@ describe("runProgram", () => {
     await expect(runProgram(["/no/such/program"], { env: {} })).rejects.toMatchObject({
       code: "PROGRAM_MISSING",
     });
-  });
-});
-
-describe("postJson", () => {
-  const servers: Server[] = [];
-  afterEach(() => {
-    for (const server of servers.splice(0)) server.close();
-  });
-
-  const serve = async (listener: RequestListener): Promise<string> => {
-    const server = createServer(listener);
-    servers.push(server);
-    await new Promise<void>((done) => {
-      server.listen(0, "127.0.0.1", done);
-    });
-    const address = server.address();
-    if (typeof address !== "object" || address === null) throw new Error("no address");
-    return `http://127.0.0.1:${address.port}`;
-  };
-  const waits: number[] = [];
-  const clock: Clock = {
-    now: () => systemClock.now(),
-    sleep: async (milliseconds) => {
-      waits.push(milliseconds);
-    },
-  };
-  const Reply = z.object({ ok: z.boolean() });
-  const ask = async (url: string, attempts: number): Promise<unknown> =>
-    postJson(
-      {
-        url,
-        headers: { authorization: "Bearer hidden-value" },
-        body: {},
-        schema: Reply,
-        timeout: 5000,
-        attempts,
-      },
-      { fetch, clock },
-    );
-
-  it("waits as long as the server says, then succeeds", async () => {
-    let calls = 0;
-    waits.length = 0;
-    const url = await serve((_request, response) => {
-      calls++;
-      if (calls === 1) response.writeHead(429, { "retry-after": "7" }).end();
-      else if (calls === 2) response.writeHead(503).end();
-      else response.end('{"ok":true}');
-    });
-    expect(await ask(url, 3)).toMatchObject({ reply: { ok: true } });
-    expect(waits).toEqual([7000, 2000]);
-  });
-
-  it("does not repeat a final answer and keeps the key out of the error", async () => {
-    let calls = 0;
-    const url = await serve((_request, response) => {
-      calls++;
-      response.writeHead(400).end("bad key");
-    });
-    const error: unknown = await ask(url, 5).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: "HTTP_STATUS", message: expect.stringContaining("400: bad key") });
-    expect(JSON.stringify(error) + String(error)).not.toContain("hidden-value");
-    expect(calls).toBe(1);
-  });
-
-  it("gives up after the last attempt and refuses a reply of another shape", async () => {
-    const url = await serve((_request, response) => response.writeHead(500).end());
-    await expect(ask(url, 2)).rejects.toMatchObject({ code: "HTTP_STATUS" });
-    const odd = await serve((_request, response) => response.end('{"ok":"yes"}'));
-    await expect(ask(odd, 2)).rejects.toMatchObject({ code: "FILE_INVALID" });
   });
 });

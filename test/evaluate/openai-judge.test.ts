@@ -119,6 +119,18 @@ describe("openAiJudge", () => {
     expect(waits).toEqual([7000]);
   });
 
+  it("stops rather than wait for hours, or turn a used-up quota into hundreds of failed verdicts", async () => {
+    behaviour = (response) => send(response, 429, "quota used up", { "retry-after": "86400" });
+    await expect(only()).rejects.toMatchObject({ code: "HTTP_RETRY_LATER" });
+    expect(calls).toBe(1);
+  });
+
+  it("stops when told to, and that is no verdict", async () => {
+    const stop = new AbortController();
+    behaviour = () => stop.abort(new Error("enough"));
+    await expect(judge().judge({ ...request, signal: stop.signal })).rejects.toThrow("enough");
+  });
+
   it("gives up on a server that stays broken: unscored, not zero", async () => {
     behaviour = (response) => send(response, 500, "boom");
     expect(await only()).toEqual({
@@ -136,7 +148,7 @@ describe("openAiJudge", () => {
   });
 
   it("stops at once when the key is refused, without the key in the message", async () => {
-    behaviour = (response) => send(response, 401, "bad key");
+    behaviour = (response) => send(response, 401, "bad key sk-very-secret");
     await expect(only()).rejects.toMatchObject({ code: "HTTP_STATUS" });
     await expect(only()).rejects.not.toThrow(/sk-very-secret/);
     expect(calls).toBe(2);
@@ -181,6 +193,14 @@ describe("openAiJudge", () => {
 
   it("does not send what is too large or has no audio", async () => {
     expect(await only({ maxRequestBytes: 100 })).toMatchObject({ reason: "too_large" });
+    // The limit is of bytes: a Chinese card takes three for each character.
+    const chinese = { ...request, role: { ...request.role, card: "悟".repeat(1000) } };
+    const ascii = { ...request, role: { ...request.role, card: "x".repeat(1000) } };
+    const limited = judge({ maxRequestBytes: 4000 });
+    expect((await limited.judge(chinese))[0]).toMatchObject({ reason: "too_large" });
+    expect(calls).toBe(0);
+    expect((await limited.judge(ascii))[0]).toMatchObject({ status: "scored" });
+    calls = 0;
     expect((await judge().judge({ ...request, test: [] }))[0]).toMatchObject({ reason: "missing_audio" });
     expect(calls).toBe(0);
   });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,16 +103,45 @@ describe("readResults", () => {
     await expect(readResults(request)).rejects.toMatchObject({ code: "ROWS_CHANGED" });
   });
 
-  it("classifies failures by table, and an unknown word as an error with its text", async () => {
+  it.each([
+    ["TEXT_FAILED", "error"],
+    ["EMPTY_TEXT", "missing"],
+    ["NO_AUDIO", "missing"],
+    ["AUDIO_NOT_FINITE", "error"],
+    ["SPEECH_FAILED", "error"],
+    // Words that the payload never sends are not understood by half.
+    ["wrong_language", "error"],
+    ["cut", "error"],
+  ])("takes the payload's %s for %s", async (code, kind) => {
+    await write("answers.jsonl", [answer(instance("d1"), { failure: { code, message: "in words" } })]);
+    expect(failuresOf(await read())[0]).toMatchObject({ class: kind, message: "in words" });
+  });
+
+  it("knows every failure code of the contract", () => {
+    const contract = readFileSync(join(import.meta.dirname, "../../launchers/payload/CONTRACT.md"), "utf8");
+    const codes = contract
+      .slice(contract.indexOf("Failure codes:"))
+      .match(/`[A-Z_]+`/g)
+      ?.slice(0, 5);
+    expect(codes).toEqual([
+      "`TEXT_FAILED`",
+      "`EMPTY_TEXT`",
+      "`NO_AUDIO`",
+      "`AUDIO_NOT_FINITE`",
+      "`SPEECH_FAILED`",
+    ]);
+  });
+
+  it("lists what is missing, and an unknown word as an error with its text", async () => {
     await write("answers.jsonl", [
-      answer(instance("d1"), { failure: { code: "silent", message: "no energy" } }),
+      answer(instance("d1"), { failure: { code: "NO_AUDIO", message: "no code" } }),
       answer(instance("d1", 1), { failure: { code: "meteor", message: "" } }),
     ]);
     const failures = failuresOf(await read());
     expect(
       failures.map(({ instance: at, class: kind, message }) => [at.dialogue, at.turn, kind, message]),
     ).toEqual([
-      ["d1", 0, "silent", "no energy"],
+      ["d1", 0, "missing", "no code"],
       ["d1", 1, "error", "meteor"],
       ["d2", 0, "missing", "there is no answer"],
     ]);
@@ -140,8 +170,8 @@ describe("readResults", () => {
     await write("answers.jsonl", [
       answer(instance("d1"), { audio: null, sha256: null, seconds: null }),
       answer(instance("d1", 1), { seconds: 0 }),
-      answer(instance("d2"), { failure: { code: "cut", message: "limit reached" } }),
+      answer(instance("d2"), { failure: { code: "SPEECH_FAILED", message: "the talker broke" } }),
     ]);
-    expect(failuresOf(await read()).map((failure) => failure.class)).toEqual(["missing", "silent", "cut"]);
+    expect(failuresOf(await read()).map((failure) => failure.class)).toEqual(["missing", "silent", "error"]);
   });
 });

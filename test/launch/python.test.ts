@@ -146,6 +146,22 @@ describe("preparePython", () => {
     },
   );
 
+  it("shows no token of a package index, in progress or error", { timeout: 120_000 }, async () => {
+    const wish = "http://someone:hush-token@127.0.0.1:9/simple";
+    const lines: string[] = [];
+    const changed = {
+      environment: { ...environment, UNDERSTUDY_TORCH_WHEELS: wish, PIP_RETRIES: "0" },
+      project: projectAt(join(folder.path, "index")),
+    };
+    const failure = await preparePython(request(lines, changed)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: "TORCH_UNREACHABLE",
+      message: expect.stringContaining("http://127.0.0.1:9/simple"),
+    });
+    expect(lines.some((line) => line.includes("http://127.0.0.1:9/simple"))).toBe(true);
+    expect([String(failure), ...lines].join("\n")).not.toMatch(/hush-token|someone/);
+  });
+
   it("stops when told to", { timeout: 60_000 }, async () => {
     const stop = new AbortController();
     const project = projectAt(join(folder.path, "aborted"));

@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, mkdirSync, cpSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll } from "vitest";
@@ -15,7 +16,8 @@ import {
   type JobRef,
   type Launcher,
 } from "../../src/launch/index.ts";
-import { markedProcesses } from "../../src/launch/supervisor.ts";
+import { readVanishing, type ProcessIdentity } from "../../src/launch/process-identity.ts";
+import { markedProcesses, Supervisor } from "../../src/launch/supervisor.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -122,7 +124,14 @@ export const logHolds = async (ref: JobRef, text: string): Promise<void> => {
   await until(async () => ((await fileOf(ref, "log")).includes(text) ? true : undefined));
 };
 
-/** Kills whatever a test has left running. */
+/** Processes of a job that run now, its wrapper left out. */
+export const processesOf = async (ref: JobRef): Promise<readonly ProcessIdentity[]> =>
+  markedProcesses(Supervisor.parse(JSON.parse(await fileOf(ref, "supervisor"))));
+
+/** Kills whatever a test has left running, whatever its token. */
 export const sweep = async (marker: string): Promise<void> => {
-  for (const { pid } of await markedProcesses(marker)) process.kill(pid, "SIGKILL");
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const environ = (await readVanishing(`/proc/${pid}/environ`))?.toString("latin1") ?? "";
+    if (environ.includes(`UNDERSTUDY_JOB=${marker}.`)) process.kill(Number(pid), "SIGKILL");
+  }
 };

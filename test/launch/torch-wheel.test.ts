@@ -60,6 +60,18 @@ describe("where torch comes from", () => {
       "https://mirror.example/cpu",
       ...AS_CONFIGURED,
     ]);
+    const { from, install } = await chooseCpuTorch({
+      python: "/none",
+      requirements: lock,
+      environment: { UNDERSTUDY_TORCH_WHEELS: "https://me:hush@mirror.example/cpu" },
+      platform: "linux",
+      arch: "x64",
+    });
+    expect(from).toBe("https://mirror.example/cpu");
+    expect(install).toContain("https://me:hush@mirror.example/cpu");
+    await expect(choose("/none", { UNDERSTUDY_TORCH_WHEELS: "ftp://me:hush@x" })).rejects.toMatchObject({
+      message: expect.not.stringContaining("hush"),
+    });
     await expect(choose("/none", { UNDERSTUDY_TORCH_WHEELS: "/no/such" })).rejects.toMatchObject({
       code: "TORCH_WHEELS_INVALID",
     });
@@ -82,7 +94,9 @@ describe("where torch comes from", () => {
   });
 
   it.each([
-    ["file:///w/torch.whl", "2.13.0", true],
+    ["file:///w/torch.whl", "2.13.0+cpu", true],
+    // A mirror's copy of the default Linux wheel, which is the CUDA build.
+    ["file:///w/torch.whl", "2.13.0", false],
     ["https://x/torch.whl", "2.13.0+cpu", true],
     ["https://x/torch.whl", "2.13.0", false],
     ["file:///w/torch.whl", "2.13.0+cu130", false],

@@ -38,8 +38,8 @@ describe("loadRecipe", () => {
     const problems = await problemsOf(loadRecipe({ file: "recipes/bad.yaml", folder: project.root }));
     expect(problems).toEqual([
       "recipes/bad.yaml:10:3 training.learningRat: unknown key; did you mean learningRate?",
-      "recipes/bad.yaml:11:3 training.precision: expected bf16 or fp32",
-      "recipes/bad.yaml:13:3 evaluation.everySteps: expected number, received string",
+      'recipes/bad.yaml:11:3 training.precision: expected bf16 or fp32, not "bf61"',
+      'recipes/bad.yaml:13:3 evaluation.everySteps: expected number, not "often"',
     ]);
   });
 
@@ -131,7 +131,7 @@ describe("loadRecipe", () => {
     const set = ["training.learningRate=fast"];
     const problems = await problemsOf(loadRecipe({ file: "recipes/a.yaml", folder: project.root, set }));
     expect(problems).toEqual([
-      "--set training.learningRate training.learningRate: expected number, received string",
+      '--set training.learningRate training.learningRate: expected number, not "fast"',
     ]);
   });
 

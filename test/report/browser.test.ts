@@ -54,7 +54,7 @@ describe.skipIf(!present)("the page in a real browser (Chromium)", () => {
     it.each(["light", "dark"] as const)("fits and is quiet in the %s scheme", async (scheme) => {
       const { page, complaints } = await open(width, scheme);
       await page.evaluate(`for (const group of document.querySelectorAll("details")) group.open = true`);
-      await page.waitForFunction(`document.querySelectorAll("a.clip").length === 0`);
+      await expect.poll(async () => page.locator("a.clip").count()).toBe(0);
       const overflow = await page.evaluate<number>(
         `document.documentElement.scrollWidth - document.documentElement.clientWidth`,
       );
@@ -96,10 +96,25 @@ describe.skipIf(!present)("the page in a real browser (Chromium)", () => {
     expect(await dialogue.locator("a.clip").count()).toBeGreaterThan(0);
     await dialogue.locator("> summary").focus();
     await page.keyboard.press("Enter");
-    await page.waitForFunction(
-      `document.querySelectorAll("details.all details.dialogue[open] audio").length > 3`,
-    );
+    await expect.poll(async () => dialogue.locator("audio").count()).toBeGreaterThan(3);
     expect(await dialogue.locator("a.clip").count()).toBe(0);
+    await page.close();
+  });
+
+  it("opens the dialogue of a failed answer, and the measures of its answers together", async () => {
+    const { page, complaints } = await open(1280, "light");
+    await page.evaluate(
+      `for (const group of document.querySelectorAll("#failures, .where details")) group.open = true`,
+    );
+    const link = page.locator(".where a").first();
+    const name = await link.textContent();
+    await link.click();
+    await page.waitForSelector("details.all details.dialogue[open]");
+    const dialogue = page.locator("details.all details.dialogue[open]");
+    expect(await dialogue.locator("> summary").textContent()).toContain(name);
+    await dialogue.locator(".measures > summary").first().click();
+    await expect.poll(async () => dialogue.locator(".answer .measures[open]").count()).toBe(3);
+    expect(complaints).toEqual([]);
     await page.close();
   });
 
@@ -121,6 +136,6 @@ const CONTRAST = `(() => {
   const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const pairs = [["--ink", "--paper", 7], ["--ink", "--raised", 7], ["--muted", "--paper", 4.5], ["--muted", "--raised", 4.5], ["--accent", "--paper", 4.5], ["--good", "--good-back", 4.5], ["--bad", "--bad-back", 4.5], ["--open", "--open-back", 4.5], ["--bad", "--raised", 4.5], ["--good", "--raised", 4.5], ["--seen", "--paper", 3], ["--unseen", "--paper", 3]];
+  const pairs = [["--ink", "--paper", 7], ["--ink", "--raised", 7], ["--muted", "--paper", 4.5], ["--muted", "--raised", 4.5], ["--accent", "--paper", 4.5], ["--good", "--good-back", 4.5], ["--bad", "--bad-back", 4.5], ["--open", "--open-back", 4.5], ["--open", "--paper", 4.5], ["--bad", "--raised", 4.5], ["--good", "--raised", 4.5], ["--seen", "--paper", 3], ["--unseen", "--paper", 3]];
   return pairs.filter(([a, b, least]) => !(contrast(colour(a), colour(b)) >= least)).map(([a, b]) => a + " on " + b + " " + contrast(colour(a), colour(b)).toFixed(2));
 })()`;

@@ -68,7 +68,7 @@ describe("what is missing", () => {
         answers: result.answers
           .slice(1)
           .map((row, index) =>
-            index === 0 ? { ...row, failure: { code: "silent", message: "no energy" } } : row,
+            index === 0 ? { ...row, failure: { code: "SPEECH_FAILED", message: "it broke" } } : row,
           ),
       }),
     );
@@ -76,10 +76,10 @@ describe("what is missing", () => {
     const cells = indexed(model.cells);
     expect(cells.get("level/chosen/test/seen/failed")).toMatchObject({ estimate: 2, scored: 2, expected: 3 });
     expect(cells.get("level/chosen/test/seen/failed_missing")?.estimate).toBe(1);
-    expect(cells.get("level/chosen/test/seen/failed_silent")?.estimate).toBe(1);
+    expect(cells.get("level/chosen/test/seen/failed_error")?.estimate).toBe(1);
     expect(model.failures.map(({ dialogue, class: kind }) => [dialogue, kind])).toEqual([
       ["s00-multi-0", "missing"],
-      ["s01-multi-0", "silent"],
+      ["s01-multi-0", "error"],
     ]);
     expect(model.dialogues.filter(({ failed }) => failed).map(({ id }) => id)).toEqual([
       "s00-multi-0",

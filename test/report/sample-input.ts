@@ -130,9 +130,9 @@ const bare = ({ dialogue, role, language, kind, turn }: SuiteResult["expected"][
 
 function failureOf(system: string, dialogue: string, turn: number): { code: string; message: string } | null {
   if (system === "step-2500" && dialogue === "luna-multi-0" && turn === 1)
-    return { code: "cut", message: "the talker reached its limit of 1024 codec tokens" };
+    return { code: "SPEECH_FAILED", message: "RuntimeError: the talker lost its place" };
   if (system === "base" && dialogue === "wukong-single-0")
-    return { code: "silent", message: "98 % of the audio is below -50 dBFS" };
+    return { code: "NO_AUDIO", message: "the talker ended before its first code" };
   return null;
 }
 

@@ -42,7 +42,7 @@ export const writeShard = async (
     await syncFolder(dirname(path));
   } catch (error) {
     await rm(staged, { force: true });
-    if (systemCode(error) !== "ENOSPC") throw error;
+    if (!["ENOSPC", "EDQUOT"].includes(systemCode(error) ?? "")) throw error;
     throw new UserError("DISK_FULL", `No space left while writing ${path}`, {
       hint: "free some space and run the same command again: finished shards are kept",
       cause: error,

@@ -12,14 +12,16 @@ import { nfc } from "../text.ts";
  * `SLUG_COLLISION`, `STEM_COLLISION`.
  */
 export const readRoles = async (path: string): Promise<readonly RoleEntry[]> => {
-  const parsed = z
-    .array(RoleEntry)
-    .min(1)
-    .safeParse(await parseFile(path));
+  const value = await parseFile(path);
+  const parsed = z.array(RoleEntry).min(1).safeParse(value);
   if (!parsed.success)
-    throw new UserError("ROLES_INVALID", `${path} is not a role manifest:\n${prettyIssues(parsed.error)}`, {
-      hint: "expected an array of {stem, slug, displayName, language, source, heldOut}",
-    });
+    throw new UserError(
+      "ROLES_INVALID",
+      `${path} is not a role manifest:\n${prettyIssues(parsed.error, value)}`,
+      {
+        hint: "expected an array of {stem, slug, displayName, language, source, heldOut}",
+      },
+    );
   const roles = parsed.data.map((role) => ({
     ...role,
     stem: nfc(role.stem),

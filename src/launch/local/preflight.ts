@@ -51,7 +51,7 @@ async function pythonCheck(job: Job, { environment }: OpenWorld): Promise<Check>
 
 async function diskCheck(job: Job): Promise<Check> {
   const free = await freeBytes(await nearestFolder(job.runFolder));
-  const detail = `${inGigabytes(free)} free, ${inGigabytes(job.diskBytes)} needed (${free} and ${job.diskBytes} bytes)`;
+  const detail = `${sizeText(free)} free, ${sizeText(job.diskBytes)} needed (${free} and ${job.diskBytes} bytes)`;
   return free >= job.diskBytes
     ? { name: "disk", outcome: "ok", detail }
     : {
@@ -111,6 +111,6 @@ async function nearestFolder(path: string): Promise<string> {
   return folder;
 }
 
-function inGigabytes(bytes: number): string {
-  return `${(bytes / 1e9).toFixed(1)} GB`;
+function sizeText(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }

@@ -80,17 +80,15 @@ function labelPlace({ value: [step], label }: Mark, points: readonly Mark[], { w
 }
 
 function marksOf({ checkpoints, systems, comparison }: ReportModel): readonly Mark[] {
-  const labels = new Map<string, string[]>();
-  for (const { id, label, weightsDigest } of systems) {
-    if (id !== comparison.chosen && id !== comparison.last) continue;
-    labels.set(weightsDigest, [...(labels.get(weightsDigest) ?? []), label]);
-  }
-  return checkpoints.flatMap(({ step, devLoss, weightsDigest }) =>
-    devLoss === null
-      ? []
-      : [{ value: [step, devLoss], label: [...new Set(labels.get(weightsDigest))].join(" = ") }],
+  const compared = systems.filter(({ id }) => id === comparison.chosen || id === comparison.last);
+  return checkpoints.flatMap(({ step, devLoss }) =>
+    devLoss === null ? [] : [{ value: [step, devLoss], label: labelAt(step, compared) }],
   );
 }
+
+// By step: a checkpoint's digest is of its files, a system's is of its files on a base model.
+const labelAt = (step: number, compared: ReportModel["systems"]): string =>
+  [...new Set(compared.filter((system) => system.step === step).map(({ label }) => label))].join(" = ");
 
 function describe({ losses, checkpoints }: ReportModel): string {
   const ends = (points: readonly (readonly [number, number])[]): string => {

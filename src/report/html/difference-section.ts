@@ -6,7 +6,7 @@ import { unitText } from "../format.ts";
 import { NLL, type Outcome } from "../outcomes.ts";
 import { intervalBar, scaleOf } from "./interval-bar.ts";
 import { reading } from "./verdict-section.ts";
-import { cellAt, coverage, number, numberAt, pairLabel, scroller, type View } from "./view.ts";
+import { cellAt, coverage, number, numberAt, pairLabel, type View } from "./view.ts";
 
 /** Checkpoint against checkpoint on the same turns. */
 export const differenceSection = (view: View): Html => {
@@ -37,12 +37,10 @@ function exploratory(view: View, measures: readonly Outcome[]): Html {
   const suites = view.model.suites.filter(({ instances }) => instances > 0);
   return html`<details class="more"><summary>Differences of the measures (exploratory)</summary>
 <p class="note">Not fixed beforehand. p values are adjusted over the measures of one comparison (Benjamini–Hochberg); a measure is never a verdict.</p>
-${suites.map(({ id, label }) =>
-  scroller(
-    `Differences of measures, ${label}`,
-    html`<table><caption>${label}</caption><thead><tr><th scope="col">Measure</th><th scope="col">Comparison</th><th scope="col" class="n">Difference</th><th scope="col">Unit</th><th scope="col" class="n">adjusted p</th><th scope="col">Roles · turns</th></tr></thead>
-<tbody>${measures.flatMap((outcome) => view.model.pairs.map((pair) => measureRow(view, pair, { suite: id, outcome })))}</tbody></table>`,
-  ),
+${suites.map(
+  ({ id, label }) =>
+    html`<table class="stack"><caption>${label}</caption><thead><tr><th scope="col">Comparison</th><th scope="col" class="n">Difference</th><th scope="col" class="n">Adjusted p</th><th scope="col">Roles · turns</th></tr></thead>
+${measures.map((outcome) => measureRows(view, { suite: id, outcome }))}</table>`,
 )}</details>`;
 }
 
@@ -51,12 +49,16 @@ interface Place {
   readonly outcome: Outcome;
 }
 
+const measureRows = (view: View, place: Place): Html =>
+  html`<tbody><tr class="rows"><th colspan="4" scope="rowgroup">${place.outcome.label} <span class="unit">${unitText(place.outcome, place.outcome.label)}</span></th></tr>
+${view.model.pairs.map((pair) => measureRow(view, pair, place))}</tbody>`;
+
 function measureRow(view: View, pair: Pair, { suite, outcome }: Place): Html {
   const cell = at(view, pair, { suite, outcome });
-  return html`<tr><th scope="row">${outcome.label}</th><td>${pairLabel(view, pair)}</td>
-<td class="n">${cell === undefined ? "—" : number(cell)}</td><td>${unitText(outcome)}</td>
-<td class="n">${numberAt(view, { table: "difference", system: pair.id, suite, outcome: pOf(outcome.id) })}</td>
-<td>${cell === undefined ? "" : coverage(cell)}</td></tr>`;
+  return html`<tr><th scope="row">${pairLabel(view, pair)}</th>
+<td class="n" data-label="Difference">${cell === undefined ? "—" : number(cell)}</td>
+<td class="n" data-label="Adjusted p">${numberAt(view, { table: "difference", system: pair.id, suite, outcome: pOf(outcome.id) })}</td>
+<td data-label="Roles · turns">${cell === undefined ? "" : coverage(cell)}</td></tr>`;
 }
 
 const at = (view: View, pair: Pair, { suite, outcome }: Place): Cell | undefined =>

@@ -4,8 +4,9 @@ import { findingOf } from "../finding.ts";
 import { sentenceCase } from "../format.ts";
 import { BOTH, DID, GAIN, gainPairsOf, RAW_GAP, RETENTION } from "../generalisation-cells.ts";
 import { TOO_FEW_ROLES } from "../estimates.ts";
+import { compareText } from "../../stats/index.ts";
 import { contrastWords, reading } from "./verdict-section.ts";
-import { cellAt, coverage, number, numberAt, prose, scroller, systemLabel, type View } from "./view.ts";
+import { cellAt, coverage, number, numberAt, prose, systemLabel, type View } from "./view.ts";
 
 /** Is the gain on unseen roles the gain on seen roles? */
 export const generalisationSection = (view: View): Html => {
@@ -46,14 +47,15 @@ function roleValues(view: View): Html {
   const roles = view.model.roles.filter(({ id }) => cells.some(({ outcome }) => outcome === id));
   const pairs = gainPairsOf(view.model.pairs, view.model.comparison.base);
   const suiteOf = (role: string): string => cells.find(({ outcome }) => outcome === role)?.suite ?? "";
+  const suiteLabel = (role: string): string =>
+    view.model.suites.find(({ id }) => id === suiteOf(role))?.label ?? "";
   if (roles.length === 0) return html``;
   return html`<details class="more"><summary>Gain of each role</summary>
-${scroller(
-  "Gain of each role",
-  html`<table><thead><tr><th scope="col">Role</th><th scope="col">Suite</th>${pairs.map(({ a }) => html`<th scope="col" class="n">${systemLabel(view, a)}, nats/token</th>`)}</tr></thead>
-<tbody>${roles.map(
-    ({ id, name }) =>
-      html`<tr><th scope="row">${prose(name)}</th><td>${suiteOf(id)}</td>${pairs.map((pair) => html`<td class="n">${numberAt(view, { table: "role", system: pair.id, suite: suiteOf(id), outcome: id })}</td>`)}</tr>`,
-  )}</tbody></table>`,
-)}</details>`;
+<table class="stack"><thead><tr><th scope="col">Role</th><th scope="col">Side</th>${pairs.map(({ a }) => html`<th scope="col" class="n">${systemLabel(view, a)}, nats/token</th>`)}</tr></thead>
+<tbody>${roles
+    .toSorted((a, b) => compareText(suiteOf(a.id), suiteOf(b.id)) || compareText(a.name, b.name))
+    .map(
+      ({ id, name }) =>
+        html`<tr><th scope="row">${prose(name)}</th><td data-label="Side">${suiteLabel(id)}</td>${pairs.map((pair) => html`<td class="n" data-label="${systemLabel(view, pair.a)}, nats/token">${numberAt(view, { table: "role", system: pair.id, suite: suiteOf(id), outcome: id })}</td>`)}</tr>`,
+    )}</tbody></table></details>`;
 }

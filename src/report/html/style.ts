@@ -31,7 +31,10 @@ a { color: var(--accent); text-underline-offset: 0.18em; }
 .skip:focus { left: 16px; top: 8px; background: var(--raised); padding: 6px 12px; }
 .eyebrow { color: var(--muted); font-size: 0.875rem; margin-bottom: 12px; }
 .eyebrow b { font-weight: 600; color: var(--ink); }
-.verdict { max-width: 72ch; font: 1.0625rem/1.65 var(--serif); }
+.verdict { margin: 0; font: 1.0625rem/1.55 var(--serif); }
+.verdict > div { display: grid; grid-template-columns: 12rem minmax(0, 68ch); gap: 0 20px; padding: 7px 0; }
+.verdict dt { font: 600 0.8125rem/1.35 var(--sans); color: var(--muted); padding-top: 0.3em; }
+.verdict dd { margin: 0; }
 .lead { max-width: 72ch; color: var(--muted); margin-bottom: 20px; }
 .note { max-width: 72ch; color: var(--muted); font-size: 0.9rem; }
 main > section { margin-top: 64px; padding-top: 24px; border-top: 1px solid var(--line); }
@@ -43,7 +46,7 @@ nav a { padding: 4px 0; }
 .verdict .ci { color: inherit; font-size: 1em; }
 .cov, .why, .unit { color: var(--muted); font-size: 0.8125rem; font-weight: 400; }
 .cov { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.cov.partial { color: var(--bad); font-weight: 600; }
+.cov.partial { color: var(--open); }
 .minus { color: var(--muted); padding: 0 0.15em; }
 .reading { display: inline-block; font-size: 0.8125rem; line-height: 1.35; padding: 2px 9px; border-radius: 99px; }
 .reading.good { color: var(--good); background: var(--good-back); }
@@ -72,13 +75,28 @@ td.n .cov, td.n .why { display: block; }
 td .reading { white-space: nowrap; }
 td.quiet, td.quiet .num { color: var(--muted); }
 td.n.quiet .why { display: inline; }
+tr.scale th { padding-left: 1.2em; color: var(--muted); font-weight: 400; }
 tr.rows th { padding-top: 22px; font-size: 0.8125rem; font-weight: 600; color: var(--muted); border-bottom-color: var(--muted); }
 .barcol { width: 176px; }
 code { font: 0.875em ui-monospace, "SF Mono", "Cascadia Mono", Menlo, monospace; overflow-wrap: anywhere; }
 td.value { overflow-wrap: anywhere; }
-table.provenance { table-layout: fixed; }
-table.provenance th:first-child { width: 32%; }
-table.provenance th:last-child:nth-child(3) { width: 14%; }
+.facts-columns { columns: 2; column-gap: 40px; margin-top: 20px; }
+table.provenance { table-layout: fixed; font-size: 0.875rem; break-inside: avoid; }
+table.provenance th, table.provenance td { padding-top: 5px; padding-bottom: 5px; }
+table.provenance th:first-child { width: 46%; overflow-wrap: anywhere; }
+table.provenance th.n { width: 4.5rem; }
+table.provenance code { overflow-wrap: anywhere; }
+.origin { font-size: 0.75rem; line-height: 1.3; padding: 1px 7px; border: 1px solid var(--line); border-radius: 99px; color: var(--muted); background: var(--raised); white-space: nowrap; }
+.where > details > summary { color: var(--accent); }
+.where ul { margin: 6px 0 0; padding: 0; list-style: none; font-size: 0.875rem; }
+.where li { margin-bottom: 6px; }
+.where a { overflow-wrap: anywhere; }
+.where li > b { display: block; }
+table.failures td:nth-child(3) { max-width: 26em; overflow-wrap: anywhere; }
+table.failures td:first-child { white-space: nowrap; }
+table.failures td.where { width: 36%; }
+.odd { font: 0.7em/1 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, monospace; color: var(--muted); border: 1px solid var(--line); border-radius: 3px; padding: 0 2px; margin: 0 1px; vertical-align: 0.1em; }
+.odd.none { font: inherit; border: 0; padding: 0; margin: 0; }
 h2 + table { margin-top: 20px; }
 .scroller { overflow-x: auto; max-width: 100%; }
 .scroller th, .scroller td { white-space: nowrap; }
@@ -116,7 +134,8 @@ summary { cursor: pointer; }
 .turn { padding: 16px 18px 18px; display: grid; grid-template-columns: 1fr 1fr; gap: 16px 28px; }
 .turn + .turn { border-top: 1px dashed var(--line); }
 .said { min-width: 0; }
-.words { margin: 0 0 8px; max-width: 62ch; }
+.words { margin: 0 0 8px; max-width: 62ch; white-space: pre-line; overflow-wrap: anywhere; }
+.said .note, .answer .note { font-size: 0.8125rem; margin: -4px 0 8px; }
 .words.none, .silent { color: var(--muted); font-style: italic; font-size: 0.9rem; }
 .clips { display: flex; flex-direction: column; gap: 6px; }
 .labelled { display: grid; grid-template-columns: 6.5em minmax(0, 1fr); align-items: center; font-size: 0.8125rem; color: var(--muted); }
@@ -129,6 +148,9 @@ audio { display: block; width: 100%; max-width: 340px; height: 36px; }
 .answer audio { margin-top: auto; }
 .facts { display: grid; grid-template-columns: 1fr; gap: 2px; margin: 10px 0 0; font-size: 0.8125rem; }
 .facts div { display: flex; justify-content: space-between; gap: 8px; }
+.measures { margin-top: 4px; font-size: 0.8125rem; }
+.measures > summary { color: var(--accent); }
+.measures .facts { margin-top: 4px; }
 .facts dt { color: var(--muted); }
 .facts dd { margin: 0; text-align: right; }
 
@@ -137,6 +159,8 @@ audio { display: block; width: 100%; max-width: 340px; height: 36px; }
   main > section { margin-top: 44px; }
   svg.wide { display: none; }
   svg.narrow { display: block; margin: 0 auto; }
+  .verdict > div { grid-template-columns: 1fr; padding: 6px 0; }
+  .facts-columns { columns: 1; }
   .turn { grid-template-columns: 1fr; padding: 14px; }
   .dialogue > summary { padding: 11px 14px; }
   .card { margin: 12px 14px 0; }
@@ -150,7 +174,7 @@ audio { display: block; width: 100%; max-width: 340px; height: 36px; }
   table.stack td[data-label] { display: grid; grid-template-columns: minmax(7.5em, 2fr) 3fr; gap: 0 12px; text-align: right; }
   table.stack td[data-label]::before { content: attr(data-label); color: var(--muted); font-size: 0.8125rem; text-align: left; grid-row: 1 / span 3; }
   table.stack td[data-label] > * { grid-column: 2; justify-self: end; }
-  table.stack .barcol, table.provenance th:first-child { width: auto; }
+  table.stack .barcol, table.failures td.where { width: auto; }
   table.stack td:empty { display: none; }
   svg.interval { margin: 4px 0 4px auto; }
 }

@@ -2,6 +2,7 @@ import { type Html, html } from "../../core/html.ts";
 import type { Cell } from "../cell.ts";
 import { pairOf } from "../difference-cells.ts";
 import { type Finding, findingOf } from "../finding.ts";
+import { groupedBy } from "../grouped.ts";
 import { BOTH, DID, headlinePair } from "../generalisation-cells.ts";
 import { NLL } from "../outcomes.ts";
 import { TOO_FEW_ROLES } from "../estimates.ts";
@@ -31,13 +32,35 @@ export const verdictSection = (view: View): Html => {
 <p class="eyebrow">Understudy · run <b>${prose(run)}</b> · recipe <b>${prose(recipe)}</b></p>
 <h1>${prose(verdict.headline)}</h1>
 ${tiles(view)}
-<p class="verdict">${verdict.sentences.map((sentence) => sentenceHtml(sentence, view))}</p>
+<dl class="verdict">${topicsOf(verdict.sentences).map(
+    ([topic, sentences]) =>
+      html`<div><dt>${topic}</dt><dd>${sentences.map((sentence) => sentenceHtml(sentence, view))}</dd></div>`,
+  )}</dl>
 </header>`;
 };
 
+type Sentences = View["model"]["verdict"]["sentences"];
+
+const TOPICS: Readonly<Record<string, string>> = {
+  scale: "What is compared",
+  chosen_vs_base: "Against the base model",
+  chosen_vs_last: "Against the last one",
+  last: "Against the last one",
+  generalisation: "Unseen roles",
+  coverage: "Not scored",
+  failures: "Failed answers",
+  selection: "How it was chosen",
+  judge: "Judge",
+  recipe: "What one run shows",
+};
+
+const topicsOf = (sentences: Sentences): readonly (readonly [string, Sentences])[] => [
+  ...groupedBy(sentences, ({ topic }) => TOPICS[topic] ?? topic),
+];
+
 const sentenceHtml = (sentence: View["model"]["verdict"]["sentences"][number], { cells }: View): Html =>
   html`<span data-topic="${sentence.topic}">${sentence.parts.map((part) => {
-    if (typeof part === "string") return html`${part}`;
+    if (typeof part === "string") return prose(part);
     const cell = cells.get(part.cell);
     return cell === undefined ? html`` : number(cell);
   })}</span>`;
@@ -71,6 +94,6 @@ function tile(label: string, cell: Cell | undefined, better: "lower" | "higher")
   const few = cell?.reason === TOO_FEW_ROLES;
   return html`<section class="tile"><h2>${label}</h2>
 <p class="big">${cell === undefined ? "—" : number(cell)}</p>
-<p class="small">${cell === undefined ? "" : html`${cell.unit}, ${better} is better · ${coverage(cell)}`}</p>
+${cell === undefined ? "" : html`<p class="small">${cell.unit}, ${better} is better</p><p class="small">${coverage(cell)} turns</p>`}
 <p>${few ? reading("no_interval", "too few roles for a verdict") : reading(finding, better === "higher" ? contrastWords(finding) : WORDS[finding])}</p></section>`;
 }

@@ -2,6 +2,7 @@ import { type Html, html } from "../../core/html.ts";
 import { type Cell, cellKey, type CellAddress } from "../cell.ts";
 import { coverageOfCell, count, estimateText, intervalText } from "../format.ts";
 import type { ReportModel } from "../model.ts";
+import { codePointName, textPieces } from "../odd-characters.ts";
 
 /** A clip beside the page, or why it is not there. */
 export type AudioFile = { readonly href: string } | { readonly missing: string };
@@ -37,9 +38,25 @@ export const coverage = (cell: Cell): Html => {
   return html`<span class="cov${partial}" data-coverage="${cell.key}">${parts.join(" · ")}</span>`;
 };
 
-/** Text in its own language, so that fonts and screen readers do the right thing. */
-export const prose = (text: string): Html =>
-  /\p{Script=Han}/u.test(text) ? html`<span lang="zh-Hans">${text}</span>` : html`${text}`;
+/**
+ * Text of others: in its own language, so that fonts and screen readers do the right thing, and with a mark in place of
+ * every character that cannot be read.
+ */
+export const prose = (text: string): Html => {
+  const marked = html`${textPieces(text).map((piece) => (piece.odd ? oddMark(piece.text) : piece.text))}`;
+  return /\p{Script=Han}/u.test(text) ? html`<span lang="zh-Hans">${marked}</span>` : marked;
+};
+
+const oddMark = (character: string): Html => {
+  const name = codePointName(character);
+  return character === "\uFFFD"
+    ? html`<span class="odd none" title="bytes that are no UTF-8">\uFFFD</span>`
+    : html`<span class="odd" title="${name}">${name.slice(2).replace(/^00/, "")}</span>`;
+};
+
+/** The `id` of a dialogue where all of them are listed. */
+export const dialogueAnchor = ({ model }: View, suite: string, dialogue: string): string =>
+  `d${model.dialogues.findIndex((one) => one.id === dialogue && one.suite === suite)}`;
 
 export const systemLabel = ({ model }: View, id: string): string =>
   model.systems.find((system) => system.id === id)?.label ?? id;

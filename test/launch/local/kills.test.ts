@@ -3,13 +3,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { jobKey, layoutAt, type Job, type JobRef, type Observation } from "../../../src/launch/index.ts";
-import { jobProcesses, markedProcesses, Supervisor } from "../../../src/launch/supervisor.ts";
+import { jobProcesses, Supervisor } from "../../../src/launch/supervisor.ts";
 import { compile } from "../compile.ts";
 import {
   attemptOf,
   bench,
   fileOf,
   logHolds,
+  processesOf,
   sweep,
   temporaryFolder,
   until,
@@ -115,12 +116,12 @@ describe("what is left when something is killed", () => {
     const { ref } = await submit([["worker"], ["say", "up"], ["wait", "never"]]);
     const { payload } = await running(ref);
     await logHolds(ref, "up");
-    expect(await markedProcesses(ref.marker)).toHaveLength(2);
+    expect(await processesOf(ref)).toHaveLength(2);
     process.kill(payload.pid, "SIGKILL");
     expect(await ended(ref)).toMatchObject({
       result: { exitCode: 137, signal: "SIGKILL", reason: "signalled" },
     });
-    expect(await markedProcesses(ref.marker)).toEqual([]);
+    expect(await processesOf(ref)).toEqual([]);
   });
 
   it("the whole group: a worker in a session of its own still counts as live", async () => {
@@ -142,7 +143,7 @@ describe("what is left when something is killed", () => {
     process.kill(pid, "SIGKILL");
     await until(async () => ((await observe(ref))?.detail.includes("wrapper is gone") ? true : undefined));
     expect(await local.launcher.cancel(ref, "now")).toBe("requested");
-    expect(await markedProcesses(ref.marker)).toEqual([]);
+    expect(await processesOf(ref)).toEqual([]);
     expect(await ended(ref)).toMatchObject({ result: null });
   });
 
