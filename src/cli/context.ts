@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { findProject, type Project } from "../core/project.ts";
 import { secretsFrom, type Secrets } from "../core/secrets.ts";
 import { printerFor, type Printer } from "./print.ts";
-import type { World } from "./world.ts";
+import { columnsOf, type World } from "./world.ts";
 
 /** What a command's handler gets besides its arguments. */
 export interface Context {
@@ -15,6 +15,8 @@ export interface Context {
   readonly print: Printer;
   /** Columns for people's text. */
   readonly width: number;
+  /** Columns that a table has to fit in: those of the terminal, any number in a pipe. */
+  readonly columns: number;
   /** The project that a folder (default: where the person stands) lies in; `PROJECT_MISSING` outside of one. */
   project(folder?: string): Promise<Project>;
 }
@@ -30,6 +32,7 @@ export const contextFor = (world: World, json: boolean): Context => {
     secrets,
     print: printerFor(world, secrets, json),
     width: world.stdout.width,
+    columns: columnsOf(world),
     project: (folder = world.cwd) => findProject(folder, world.environment["UNDERSTUDY_STATE"]),
   };
 };

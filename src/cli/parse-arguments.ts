@@ -19,6 +19,7 @@ export const parseArguments = async (
   const fail = (message: string): never => {
     throw new UserError("USAGE", message, { hint: `see understudy ${name} --help` });
   };
+  refuseValuesOfFlags(words, options, fail);
   const parsed = await yargsParse(words, options, fail);
   await refuseUnknown(Object.keys(parsed.named), options, fail);
   const values = new Map<string, unknown>();
@@ -34,6 +35,20 @@ export const parseArguments = async (
 };
 
 type Fail = (message: string) => never;
+
+// yargs takes any value of a flag as yes: `--dry-run=no` would mean the opposite of what it says.
+function refuseValuesOfFlags(
+  words: readonly string[],
+  options: Readonly<Record<string, OptionSpec>>,
+  fail: Fail,
+): void {
+  const ends = words.indexOf("--");
+  for (const word of ends === -1 ? words : words.slice(0, ends)) {
+    const [, name = "", value = ""] = /^--([a-z-]+)=(.*)$/s.exec(word) ?? [];
+    const spec = Object.entries(options).find(([key]) => kebab(key) === name)?.[1];
+    if (spec?.type === "boolean") fail(`--${name} takes no value, but was given ${JSON.stringify(value)}`);
+  }
+}
 
 interface Parsed {
   readonly positionals: readonly string[];
@@ -58,7 +73,7 @@ async function yargsParse(
       "strip-aliased": true,
       "strip-dashed": true,
     })
-    .fail((message: string | null, error: Error | undefined) => fail(message ?? error?.message ?? "Usage"));
+    .fail((message: string | null, error: Error | undefined) => fail(saidByYargs(message ?? error?.message)));
   for (const [key, spec] of Object.entries(options)) {
     parser.option(kebab(key), {
       type: spec.type,
@@ -69,6 +84,11 @@ async function yargsParse(
   }
   const { _, $0: _program, ...named } = await parser.parseAsync();
   return { positionals: _.map(String), named };
+}
+
+function saidByYargs(message = "The arguments cannot be read"): string {
+  const lacking = /^Not enough arguments following: (.+)$/.exec(message)?.[1];
+  return lacking === undefined ? message : `${lacking.length === 1 ? "-" : "--"}${lacking} needs a value`;
 }
 
 async function refuseUnknown(
@@ -100,6 +120,9 @@ function optionValue(key: string, spec: OptionSpec, given: unknown, fail: Fail):
 
 function checkedOption(shown: string, spec: OptionSpec, value: unknown, fail: Fail): unknown {
   if (spec.type === "number" && Number.isNaN(value)) fail(`${shown} takes a number`);
+  // Only PATH=VALUE texts, of which several may be given, have values of several lines.
+  const foreign = spec.many ? /[^\P{Cc}\n\t]/u : /\p{Cc}/u;
+  if (typeof value === "string") refuseControls(shown, value, foreign, fail);
   if (spec.choices && !spec.choices.includes(String(value))) {
     fail(`${shown} is ${String(value)}, but takes one of ${spec.choices.join(", ")}`);
   }
@@ -110,6 +133,20 @@ function positionalValue(key: string, spec: PositionalSpec, words: readonly stri
   const [first] = words;
   if (first === undefined && !spec.optional) fail(`Missing <${key}>: ${spec.describe}`);
   const wrong = words.find((word) => spec.choices && !spec.choices.includes(word));
+  for (const word of words) {
+    if (word === "") fail(`<${key}> is empty: ${spec.describe}`);
+    refuseControls(`<${key}>`, word, /\p{Cc}/u, fail);
+  }
   if (wrong !== undefined) fail(`<${key}> is ${wrong}, but takes one of ${(spec.choices ?? []).join(", ")}`);
   return spec.many ? words : first;
+}
+
+// No name or path of ours holds one, and in a message it would move the cursor.
+function refuseControls(
+  shown: string,
+  value: string,
+  foreign: RegExp,
+  fail: (message: string) => never,
+): void {
+  if (foreign.test(value)) fail(`${shown} holds a control character: ${JSON.stringify(value)}`);
 }

@@ -1,7 +1,8 @@
-import { messageOf, UnderstudyError } from "../core/errors.ts";
+import { messageOf, systemPath, systemText, UnderstudyError } from "../core/errors.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { systemHint } from "./exit-codes.ts";
 import { styleFor } from "./style.ts";
+import { visibleForeign } from "./visible.ts";
 import type { World } from "./world.ts";
 
 const BUG_HINT =
@@ -16,8 +17,8 @@ export const printError = (thrown: unknown, world: World, secrets: Secrets, json
     return;
   }
   const style = styleFor(world.stderr, world.environment);
-  const lines = [`${style.red("error:")} ${message}`];
-  if (hint !== undefined) lines.push(`${style.bold("hint:")} ${hint}`);
+  const lines = [`${style.red("error:")} ${visibleForeign(message)}`];
+  if (hint !== undefined) lines.push(`${style.bold("hint:")} ${visibleForeign(hint)}`);
   if (world.environment["UNDERSTUDY_DEBUG"] === "1" && isBug(thrown)) lines.push(stackOf(thrown));
   world.stderr.write(`${secrets.mask(lines.join("\n"))}\n`);
 };
@@ -28,7 +29,10 @@ function described(thrown: unknown): { code: string; message: string; hint: stri
     return { code: thrown.code, message: thrown.message, hint };
   }
   const hint = systemHint(thrown);
-  return { code: hint === undefined ? "BUG" : "SYSTEM", message: messageOf(thrown), hint: hint ?? BUG_HINT };
+  if (hint === undefined) return { code: "BUG", message: messageOf(thrown), hint: BUG_HINT };
+  const path = systemPath(thrown);
+  const text = systemText(thrown);
+  return { code: "SYSTEM", message: path === undefined ? text : `${path}: ${text}`, hint };
 }
 
 function isBug(thrown: unknown): boolean {

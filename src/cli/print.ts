@@ -1,5 +1,7 @@
 import type { Secrets } from "../core/secrets.ts";
 import { styleFor, type Style } from "./style.ts";
+import { cutText } from "./text-width.ts";
+import { visible, visibleForeign } from "./visible.ts";
 import type { World } from "./world.ts";
 
 /** How commands speak. Under `--json` only `result` prints, and prints one JSON document. */
@@ -18,7 +20,7 @@ export interface Printer {
 
 const CLEAR_LINE = "\r\u001b[K";
 
-/** A printer over the world's sinks; every text is masked for secrets. */
+/** A printer over the world's sinks; every text is masked for secrets, and its control characters are made visible. */
 export const printerFor = (world: World, secrets: Secrets, json: boolean): Printer => {
   const style = styleFor(world.stdout, world.environment);
   const errorStyle = styleFor(world.stderr, world.environment);
@@ -29,7 +31,7 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
   };
   const out = (text: string): void => {
     clear();
-    world.stdout.write(`${secrets.mask(text)}\n`);
+    world.stdout.write(`${visible(secrets.mask(text))}\n`);
   };
   return {
     json,
@@ -44,13 +46,14 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
     warn: (text) => {
       if (json) return;
       clear();
-      world.stderr.write(`${errorStyle.yellow("warning:")} ${secrets.mask(text)}\n`);
+      world.stderr.write(`${errorStyle.yellow("warning:")} ${visibleForeign(secrets.mask(text))}\n`);
     },
     progress: (text) => {
       if (json || !world.stderr.isTerminal) return;
       clear();
       if (text === "") return;
-      world.stderr.write(secrets.mask(text).slice(0, Math.max(0, world.stderr.width - 1)));
+      const line = visibleForeign(secrets.mask(text)).replaceAll("\n", " ");
+      world.stderr.write(cutText(line, Math.max(1, world.stderr.width - 1)));
       showing = true;
     },
   };

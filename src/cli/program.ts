@@ -5,7 +5,7 @@ import { contextFor } from "./context.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "./exit-codes.ts";
 import { commandHelp, nounHelp, rootHelp } from "./help.ts";
 import { printError } from "./print-error.ts";
-import type { World } from "./world.ts";
+import { columnsOf, type World } from "./world.ts";
 
 /** Runs one command line (without node and script) and returns its exit code; never throws. */
 export const runUnderstudy = async (words: readonly string[], world: World): Promise<ExitCode> => {
@@ -23,7 +23,7 @@ export const runUnderstudy = async (words: readonly string[], world: World): Pro
 
 async function dispatch(words: readonly string[], world: World): Promise<ExitCode> {
   const [first, second] = words;
-  if (first === undefined || isHelp(first)) return say(world, rootHelp());
+  if (first === undefined || isHelp(first)) return say(world, rootHelp(columnsOf(world)));
   if (first === "--version") return say(world, [await (await import("./version.ts")).packageVersion()]);
   if (first === "--get-completions") {
     const { completionsFor } = await import("./completions.ts");
@@ -31,13 +31,14 @@ async function dispatch(words: readonly string[], world: World): Promise<ExitCod
   }
   const entry = findEntry(words);
   if (entry !== undefined) return runEntry(entry, words.slice(wordsOf(entry).length), world);
-  if (isNoun(first) && (second === undefined || isHelp(second))) return say(world, nounHelp(first));
+  if (isNoun(first) && (second === undefined || isHelp(second)))
+    return say(world, nounHelp(first, columnsOf(world)));
   throw await unknownCommand(words);
 }
 
 async function runEntry(entry: CommandEntry, rest: readonly string[], world: World): Promise<ExitCode> {
   const command = await entry.load();
-  if (beforeDashes(rest).some(isHelp)) return say(world, commandHelp(entry, command));
+  if (beforeDashes(rest).some(isHelp)) return say(world, commandHelp(entry, command, columnsOf(world)));
   const { parseArguments } = await import("./parse-arguments.ts");
   const values = await parseArguments(rest, command, wordsOf(entry).join(" "));
   return (await command.run(values, contextFor(world, values["json"] === true))) ?? EXIT.ok;

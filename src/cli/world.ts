@@ -8,6 +8,10 @@ export interface Sink {
   readonly width: number;
 }
 
+/** Columns that lists and tables have to fit in: those of the terminal, any number in a pipe. */
+export const columnsOf = ({ stdout }: Pick<World, "stdout">): number =>
+  stdout.isTerminal ? stdout.width : Infinity;
+
 /** Everything outside the program that a command may touch. `main.ts` hands in the real one, tests their own. */
 export interface World {
   /** Absolute path of the folder the person stands in. */

@@ -1,39 +1,54 @@
-import { join } from "node:path";
-import { listCheckpoints, selectCheckpoints, type CheckpointManifest } from "../checkpoint/index.ts";
+import { dirname, join } from "node:path";
+import {
+  listCheckpoints,
+  scanCheckpoints,
+  selectCheckpoints,
+  verifyCheckpoint,
+  weightsDigest,
+  type CheckpointManifest,
+} from "../checkpoint/index.ts";
 import { InternalError, UserError } from "../core/errors.ts";
 import { digestOf } from "../core/hash.ts";
-import { openDataset, verifyDataset } from "../dataset/index.ts";
+import { lockDigest, openDataset, verifyDataset, type DatasetLock } from "../dataset/index.ts";
 import { noJudge, readResults, type Evaluation, type System } from "../evaluate/index.ts";
 import { withProcessLock } from "../launch/index.ts";
 import type { ResolvedRecipe } from "../recipe/index.ts";
-import type { Run } from "../track/index.ts";
+import { TERMINAL_STATES, type Run } from "../track/index.ts";
+import { advanceRun } from "./advance.ts";
+import { HASHED_AT_ONCE } from "./collect-checkpoints.ts";
 import { planSuites } from "./evaluation-data.ts";
-import { EVALUATION_KINDS, evaluationManifest, openTasks, type EvaluationKind } from "./evaluation-jobs.ts";
-import { planCells, type PlannedCell } from "./evaluation-tasks.ts";
-import { followToSuccess } from "./follow.ts";
-import { checkJob, runFolder } from "./prepare-training.ts";
+import { evaluateKind } from "./evaluate-kind.ts";
+import { EVALUATION_KINDS } from "./evaluation-jobs.ts";
+import { planCells } from "./evaluation-tasks.ts";
+import { followRun } from "./follow.ts";
+import { snapshotPayload } from "./payload-snapshot.ts";
+import { withLease } from "./lease.ts";
+import { pythonFor } from "./prepare-training.ts";
 import { lockOf, type RunLock } from "./run-lock.ts";
-import { resumeRun, startRun } from "./runs.ts";
 import type { Shop } from "./shop.ts";
 
 /**
  * Evaluates a finished training run: base model, lowest dev loss and last checkpoint on seen and unseen test roles.
- * Finished tasks are found by content and never done again. UserErrors `RUN_NOT_TRAINED`, `NO_CHECKPOINT`.
+ * Finished tasks are found by content and never done again. UserErrors `RUN_NOT_TRAINED`, `NO_CHECKPOINT`,
+ * `DATASET_CHANGED`.
  */
 export const evaluateRun = async (shop: Shop, runId: string): Promise<Evaluation> => {
-  const run = shop.store.getRun(runId);
+  const run = await settled(shop, runId);
   const lock = lockOf(run);
   if (lock.resolved === null || run.state !== "succeeded") {
     throw new UserError(
       "RUN_NOT_TRAINED",
       `Run ${runId} is not a finished training run: ${run.kind}, ${run.state}`,
       {
-        hint: `wait for it, or resume it: understudy run resume ${runId}`,
+        hint:
+          run.kind === "train"
+            ? `go on with it: understudy run resume ${runId}`
+            : `give the training run's id: ${run.parentId ?? "see understudy run list"}`,
       },
     );
   }
   const { resolved } = lock;
-  await verifyDataset(shop.project, resolved.recipe.dataset.name);
+  requireSameData(await verifyDataset(shop.project, resolved.recipe.dataset.name), run, resolved);
   const systems = await systemsOf(shop, run, lock, resolved);
   // One evaluation at a time on this machine: two runs share the base model's task folders.
   const options = {
@@ -50,26 +65,49 @@ export const evaluateRun = async (shop: Shop, runId: string): Promise<Evaluation
   );
 };
 
+// A job may have ended while nobody looked; one that trains on is waited for.
+async function settled(shop: Shop, runId: string): Promise<Run> {
+  const { run } = await advanceRun(shop, runId);
+  if (TERMINAL_STATES.includes(run.state)) return run;
+  shop.onProgress({ type: "note", text: `run ${runId} is ${run.state}: waiting for its end` });
+  return followRun(shop, runId);
+}
+
+// After another division of the same corpus, the test dialogues may be ones that were trained on.
+function requireSameData(lock: DatasetLock, run: Run, resolved: ResolvedRecipe): void {
+  const digest = lockDigest(lock);
+  if (digest === resolved.datasetLockDigest) return;
+  throw new UserError(
+    "DATASET_CHANGED",
+    `Run ${run.id} was trained on ${lock.name} with lock ${resolved.datasetLockDigest}, which is now ${digest}`,
+    { hint: `bring datasets/${lock.name}.lock.json and its source back and pack them, or train anew` },
+  );
+}
+
 const NO_JUDGE = "no language judge is configured";
 
-interface Subject {
+interface Trained {
   readonly run: Run;
   readonly lock: RunLock;
   readonly resolved: ResolvedRecipe;
   readonly systems: readonly System[];
 }
 
-async function evaluateSystems(shop: Shop, subject: Subject): Promise<Evaluation> {
-  const { run, resolved, systems } = subject;
+async function evaluateSystems(shop: Shop, { run, lock, resolved, systems }: Trained): Promise<Evaluation> {
   const dataset = await openDataset(shop.project, resolved.recipe.dataset.name);
   try {
+    // The rows are filed under the code that writes them, which need not be the code that trained.
+    const payload = await snapshotPayload(shop);
+    const python = await pythonFor(shop, lock.job.profile);
     const suites = await planSuites(dataset, resolved.trainingRoles, resolved.recipe.evaluation.suites);
     const cells = planCells(systems, suites, {
       recipe: resolved.recipe,
-      payloadDigest: resolved.payloadDigest,
+      payloadDigest: payload.digest,
       folder: join(shop.project.state, "evaluations"),
     });
-    for (const kind of EVALUATION_KINDS) await runKind(shop, subject, kind, cells);
+    const subject = { run, lock, recipe: resolved.recipe, model: modelOf(lock), payload, python, cells };
+    await recordOpening(shop, run, systems);
+    for (const kind of EVALUATION_KINDS) await evaluateKind(shop, subject, kind);
     const results = await Promise.all(
       cells.map(async ({ system, planned, scores, answers, measures }) =>
         readResults({
@@ -86,79 +124,40 @@ async function evaluateSystems(shop: Shop, subject: Subject): Promise<Evaluation
   }
 }
 
-async function runKind(
-  shop: Shop,
-  subject: Subject,
-  kind: EvaluationKind,
-  cells: readonly PlannedCell[],
-): Promise<void> {
-  const tasks = await openTasks(kind, cells);
-  if (tasks.length === 0) return;
-  const children = shop.store.listRuns({ kind }).filter(({ parentId }) => parentId === subject.run.id);
-  const folders = tasks.map(({ proof }) => proof.folder);
-  const started = children.find((child) => child.state !== "succeeded" && covers(child, folders));
-  const child =
-    started ?? (await startKind(shop, subject, { kind, cells, tasks, number: children.length + 1 }));
-  if (started && ENDED_SHORT.has(started.state)) await resumeRun(shop, started.id);
-  await followToSuccess(shop, child.id);
-  if ((await openTasks(kind, cells)).length === 0) return;
-  throw new InternalError("ROWS_LOST", `Run ${child.id} succeeded, but its rows are not what it wrote`, {
-    hint: "is another program changing the evaluations folder in the state folder?",
+// Rows are filed under the digest of the weights, so the weights must be those the digest was taken of.
+async function requireSound(manifest: CheckpointManifest): Promise<void> {
+  const { id, uri, files, step } = manifest;
+  const found = (await scanCheckpoints(dirname(uri))).find((one) => one.step === step);
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const problems = found?.complete
+    ? await verifyCheckpoint(uri, found.marker, { digests: bytes <= HASHED_AT_ONCE })
+    : [{ path: uri, problem: found?.reason ?? "the folder is gone" }];
+  const same = found?.complete && weightsDigest(found.marker) === manifest.weightsDigest;
+  const [problem] = problems;
+  if (problem === undefined && same) return;
+  const detail = problem ? `${problem.path}: ${problem.problem}` : "its marker names other weights";
+  throw new UserError("CHECKPOINT_CHANGED", `Checkpoint ${id} is not what was trained: ${detail}`, {
+    hint: "bring its files back, or delete the folder and resume the run to train it again",
   });
 }
 
-const ENDED_SHORT = new Set(["failed", "cancelled", "timed_out", "lost"]);
+/** Event of the first look at the test split: the choice was made before it. */
+export const TEST_OPENED = "test.opened";
 
-// An unfinished run for (at least) these tasks is gone on with; one for other tasks has other folders and is left alone.
-function covers(child: Run, folders: readonly string[]): boolean {
-  const { proof } = lockOf(child);
-  if (proof.kind !== "tasks") return false;
-  const own = new Set(proof.tasks.map(({ folder }) => folder));
-  return folders.every((folder) => own.has(folder));
-}
-
-async function startKind(
-  shop: Shop,
-  { run, lock, resolved }: Subject,
-  work: {
-    readonly kind: EvaluationKind;
-    readonly cells: readonly PlannedCell[];
-    readonly tasks: Awaited<ReturnType<typeof openTasks>>;
-    readonly number: number;
-  },
-): Promise<Run> {
-  const { kind, cells, tasks } = work;
-  const id = `${run.id}-${kind}-${work.number}`;
-  const { device } = lock.job.profile;
-  const rows = cells.reduce((sum, { planned }) => sum + planned.expected.length, 0);
-  const job = {
-    ...lock.job,
-    kind,
-    runId: id,
-    runFolder: runFolder(shop, id),
-    manifest: evaluationManifest(kind, {
-      recipe: resolved.recipe,
-      model: modelOf(lock),
-      device,
-      run: id,
-      tasks,
-    }),
-    diskBytes: DISK[kind] * rows,
+async function recordOpening(shop: Shop, run: Run, systems: readonly System[]): Promise<void> {
+  if (shop.store.events(run.id, { types: [TEST_OPENED], limit: 1 }).length > 0) return;
+  const data = {
+    systems: systems.map(({ id, step, ...system }) => ({ id, step, weights: system.weightsDigest })),
   };
-  await checkJob(shop, job, false);
-  return startRun(shop, {
-    job,
-    proof: { kind: "tasks", tasks: tasks.map(({ proof }) => proof) },
-    profileName: lock.profileName,
-    training: null,
-    name: kind,
-    parentId: run.id,
-    ...(run.pipelineId === null ? {} : { pipelineId: run.pipelineId }),
-  });
+  const held = await withLease(shop, run.id, async (lease) =>
+    shop.store.appendEvent(lease, { type: TEST_OPENED, data }),
+  );
+  if (held.outcome === "held") {
+    throw new UserError("RUN_HELD", `Run ${run.id} is being worked on by ${held.owner}`, {
+      hint: "try again in a minute",
+    });
+  }
 }
-
-/** Bytes that one row may take: 30 s of 24 kHz audio for an answer. */
-const DISK: Readonly<Record<EvaluationKind, number>> = { score: 500, infer: 1_500_000, measure: 3000 };
 
 function modelOf(lock: RunLock): { readonly path: string; readonly revision: string } {
   const { model } = lock.job.manifest;
@@ -177,6 +176,7 @@ async function systemsOf(
   const { lowestDevLoss, last } = selectCheckpoints(await listCheckpoints(shop.project, run.id));
   if (last === undefined) throw new UserError("NO_CHECKPOINT", `Run ${run.id} has no complete checkpoint`);
   const chosen = lowestDevLoss ?? last;
+  for (const manifest of new Set([chosen, last])) await requireSound(manifest);
   const { speaker } = resolved.recipe.evaluation;
   const base: System = {
     id: "base",
@@ -186,13 +186,17 @@ async function systemsOf(
     weightsDigest: digestOf({ base: modelOf(lock).revision }),
     speaker,
   };
-  const of = (id: string, words: string, { step, uri, weightsDigest, kind }: CheckpointManifest): System => ({
+  const of = (id: string, words: string, manifest: CheckpointManifest): System => ({
     id,
-    label: `${words} (step ${step})`,
-    step,
-    checkpoint: uri,
+    label: `${words} (step ${manifest.step})`,
+    step: manifest.step,
+    checkpoint: manifest.uri,
     // The same adapter on another base is another model.
-    weightsDigest: digestOf({ base: modelOf(lock).revision, kind, weights: weightsDigest }),
+    weightsDigest: digestOf({
+      base: modelOf(lock).revision,
+      kind: manifest.kind,
+      weights: manifest.weightsDigest,
+    }),
     speaker,
   });
   return [base, of("lowest-dev-loss", "lowest dev loss", chosen), of("last", "last checkpoint", last)];

@@ -20,14 +20,21 @@ interface TaskRecord {
   readonly proof: Extract<Proof, { kind: "tasks" }>["tasks"][number];
 }
 
+/** A task that is not finished, and why not. */
+export interface OpenTask extends TaskRecord {
+  readonly problem: string;
+}
+
 /** The tasks of a kind that are not finished yet, as manifest entries with their proofs. */
 export const openTasks = async (
   kind: EvaluationKind,
   cells: readonly PlannedCell[],
-): Promise<readonly TaskRecord[]> => {
+): Promise<readonly OpenTask[]> => {
   const records = distinct(cells).map((cell) => recordOf(kind, cell));
-  const done = await Promise.all(records.map(async ({ proof }) => (await taskProof(proof)).holds));
-  return records.filter((_, index) => done[index] !== true);
+  const looked = await Promise.all(
+    records.map(async (record) => ({ record, found: await taskProof(record.proof) })),
+  );
+  return looked.flatMap(({ record, found }) => (found.holds ? [] : [{ ...record, problem: found.detail }]));
 };
 
 function recordOf(
@@ -36,7 +43,7 @@ function recordOf(
 ): TaskRecord {
   const folder = { score: scores, infer: answers, measure: measures }[kind];
   const rows = kind === "measure" ? null : planned.expected.length;
-  const proof = { folder, file: FILES[kind], rows };
+  const proof = { folder, file: FILES[kind], rows, answers: kind === "measure" ? answers : null };
   return {
     proof,
     manifest: {

@@ -1,5 +1,5 @@
 // The stages joined: what the command line calls.
-export { advanceRun, type Advance } from "./advance.ts";
+export { advanceRun, type Advance, type Purpose } from "./advance.ts";
 export { evaluateRun } from "./evaluate-run.ts";
 export { followRun, followToSuccess } from "./follow.ts";
 export { runLogs, type LogsRequest } from "./logs.ts";

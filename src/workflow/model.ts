@@ -4,6 +4,7 @@ import { exists, readIfExists, writeAtomic } from "../core/files.ts";
 import { runProgram } from "../core/process.ts";
 import { withProcessLock } from "../launch/index.ts";
 import type { ModelChoice } from "../recipe/index.ts";
+import type { PayloadSnapshot } from "./payload-snapshot.ts";
 import type { Shop } from "./shop.ts";
 
 export interface PreparedModel {
@@ -19,17 +20,24 @@ export interface PreparedModel {
 export const prepareModel = async (
   shop: Shop,
   choice: ModelChoice,
-  made: { readonly python: string; readonly payloadDigest: string },
+  from: { readonly python: string; readonly payload: PayloadSnapshot },
 ): Promise<PreparedModel> => {
   const models = join(shop.project.state, "models");
   if (choice.kind === "hub") return published(models, choice);
-  const path = join(models, `tiny-${choice.seed}-${made.payloadDigest.slice(0, 12)}`);
+  const path = join(models, `tiny-${choice.seed}-${from.payload.digest.slice(0, 12)}`);
   const revisionFile = `${path}.revision`;
-  const known = await readIfExists(revisionFile);
-  if (known !== undefined && (await exists(path))) return { path, revision: known.trim() };
+  const known = async (): Promise<PreparedModel | undefined> => {
+    const revision = await readIfExists(revisionFile);
+    return revision !== undefined && (await exists(path)) ? { path, revision: revision.trim() } : undefined;
+  };
+  const present = await known();
+  if (present) return present;
   const options = { clock: shop.clock, signal: shop.signal };
   return withProcessLock(`${path}.lock`, options, async () => {
-    const revision = await buildTiny(shop, { python: made.python, path, seed: choice.seed });
+    // Whoever held the lock before may have made it.
+    const made = await known();
+    if (made) return made;
+    const revision = await buildTiny(shop, { ...from, path, seed: choice.seed });
     await writeAtomic(revisionFile, `${revision}\n`);
     return { path, revision };
   });
@@ -37,13 +45,18 @@ export const prepareModel = async (
 
 async function buildTiny(
   shop: Shop,
-  { python, path, seed }: { readonly python: string; readonly path: string; readonly seed: number },
+  made: {
+    readonly python: string;
+    readonly payload: PayloadSnapshot;
+    readonly path: string;
+    readonly seed: number;
+  },
 ): Promise<string> {
   const { PATH, HOME } = shop.environment;
   const result = await runProgram(
-    [python, "-m", "understudy_payload", "tiny-model", path, "--seed", String(seed)],
+    [made.python, "-m", "understudy_payload", "tiny-model", made.path, "--seed", String(made.seed)],
     {
-      env: { PATH, HOME, PYTHONPATH: shop.payload, HF_HUB_OFFLINE: "1" },
+      env: { PATH, HOME, PYTHONPATH: made.payload.folder, HF_HUB_OFFLINE: "1" },
       signal: shop.signal,
     },
   );

@@ -7,27 +7,34 @@ import { digestOf, sha256 } from "../core/hash.ts";
  * Tests and caches do not count: they change nothing that a run computes.
  */
 export const payloadDigest = async (payload: string): Promise<string> => {
-  const files = await filesBelow(payload, payload);
-  const entries = await Promise.all(
-    files.map(async (path) => [relative(payload, path), sha256(await readFile(path))]),
+  const files = await payloadFiles(payload);
+  return digestOf(
+    await Promise.all(files.map(async (path) => [path, sha256(await readFile(join(payload, path)))])),
   );
-  return digestOf(entries);
+};
+
+/** The files that count, relative to the payload's folder, in one order on every machine. */
+export const payloadFiles = async (payload: string): Promise<readonly string[]> => {
+  const files = await filesBelow(payload);
+  return files
+    .map((path) => relative(payload, path))
+    .filter(counts)
+    .toSorted((a, b) => (a < b ? -1 : 1));
 };
 
 const counts = (path: string): boolean =>
-  (path.startsWith("understudy_payload") && path.endsWith(".py")) ||
-  path.endsWith(".lock") ||
+  (path.startsWith("understudy_payload/") && path.endsWith(".py")) ||
+  (path.endsWith(".lock") && path !== "requirements-test.lock") ||
   path === "wrapper.sh";
 
-async function filesBelow(folder: string, root: string): Promise<string[]> {
+async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const found = await Promise.all(
     entries.map(async (entry) => {
       const path = join(folder, entry.name);
-      if (entry.isDirectory())
-        return entry.name.startsWith(".") || entry.name === "tests" ? [] : filesBelow(path, root);
-      return counts(relative(root, path)) ? [path] : [];
+      if (!entry.isDirectory()) return [path];
+      return entry.name.startsWith(".") || entry.name === "tests" ? [] : filesBelow(path);
     }),
   );
-  return found.flat().toSorted((a, b) => (a < b ? -1 : 1));
+  return found.flat();
 }

@@ -19,7 +19,7 @@ import {
 } from "../recipe/index.ts";
 import { trainingBytes } from "./disk.ts";
 import { prepareModel } from "./model.ts";
-import { payloadDigest } from "./payload-digest.ts";
+import { snapshotPayload, type PayloadSnapshot } from "./payload-snapshot.ts";
 import type { Shop } from "./shop.ts";
 import { trainManifest } from "./train-manifest.ts";
 
@@ -48,23 +48,23 @@ export interface PreparedTraining {
  * Errors: those of the stages; UserError `JOB_INVALID` with all problems; PreflightError `PREFLIGHT_FAILED` with numbers.
  */
 export const prepareTraining = async (shop: Shop, request: TrainingRequest): Promise<PreparedTraining> => {
-  const { project, payload } = shop;
+  const { project } = shop;
   const loaded = await loadRecipe({ file: request.recipe, folder: request.folder, set: request.set });
   const lock = await verifyDataset(project, loaded.recipe.dataset.name);
   const profile = forModel(await loadProfile(project, request.profile), loaded);
-  const digest = await payloadDigest(payload);
+  const payload = await snapshotPayload(shop);
   const resolution = await resolveRecipe({
     loaded,
     lock,
-    payloadDigest: digest,
+    payloadDigest: payload.digest,
     sources: {
       rowsOf: async (recipe) => readTrainRows(recipe, project),
       load: async (file) => loadRecipe({ file, folder: request.folder }),
     },
   });
   const python = await pythonFor(shop, profile);
-  const model = await prepareModel(shop, loaded.recipe.model, { python, payloadDigest: digest });
-  const job = await trainJob(shop, { resolution, profile, python, model, runId: request.runId });
+  const model = await prepareModel(shop, loaded.recipe.model, { python, payload });
+  const job = await trainJob(shop, { resolution, profile, python, payload, model, runId: request.runId });
   const { checks, forced } = await checkJob(shop, job, request.force);
   return { loaded, resolution, job, checks, forced };
 };
@@ -92,7 +92,7 @@ export const checkJob = async (
   job: Job,
   force: boolean,
 ): Promise<{ readonly checks: readonly Check[]; readonly forced: readonly string[] }> => {
-  const launcher = await openLauncher(job.profile, shop);
+  const launcher = await openLauncher(job.profile, { ...shop, payload: job.payload });
   const problems = launcher.validate(job);
   if (problems.length > 0) throw invalid(problems);
   const checks = await launcher.preflight(job);
@@ -123,6 +123,7 @@ async function trainJob(
     readonly resolution: Resolution;
     readonly profile: LauncherProfile;
     readonly python: string;
+    readonly payload: PayloadSnapshot;
     readonly model: { readonly path: string; readonly revision: string };
     readonly runId: string;
   },
@@ -145,7 +146,7 @@ async function trainJob(
         run: made.runId,
       },
       python: made.python,
-      payload: shop.payload,
+      payload: made.payload.folder,
       profile: made.profile,
       diskBytes: trainingBytes(resolved),
       secrets: [],

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { UserError } from "../core/errors.ts";
+import { listCheckpoints, selectCheckpoints, type CheckpointManifest } from "../checkpoint/index.ts";
+import { messageOf, UserError } from "../core/errors.ts";
 import { parseJson, readIfExists, writeJson } from "../core/files.ts";
 import { packDataset } from "../dataset/index.ts";
 import { loadProfile, withProcessLock } from "../launch/index.ts";
 import { TERMINAL_STATES, type Run } from "../track/index.ts";
 import { evaluateRun } from "./evaluate-run.ts";
-import { followToSuccess } from "./follow.ts";
+import { followRun, followToSuccess } from "./follow.ts";
 import { prepareTraining, pythonFor, type PreparedTraining } from "./prepare-training.ts";
 import { reportRun, type WrittenReport } from "./report-run.ts";
 import { freshRunId, resumeRun, stopRun } from "./runs.ts";
@@ -56,6 +57,7 @@ async function run(shop: Shop, request: QuickstartRequest, journalPath: string):
   const { runId, prepared } = await prepare(shop, request, journalPath);
   onProgress({ type: "stage", stage: "train", text: `training run ${runId}` });
   await train(shop, request, { runId, prepared });
+  await tellCheckpoints(shop, runId);
   onProgress({
     type: "stage",
     stage: "evaluate",
@@ -66,6 +68,17 @@ async function run(shop: Shop, request: QuickstartRequest, journalPath: string):
   const report = await reportRun(shop, runId, evaluation);
   await writeJson(journalPath, { schemaVersion: 1, runId, status: "done" } satisfies Journal);
   return { runId, ...report };
+}
+
+async function tellCheckpoints(shop: Shop, runId: string): Promise<void> {
+  const manifests = await listCheckpoints(shop.project, runId);
+  const { lowestDevLoss, last } = selectCheckpoints(manifests);
+  const named = (words: string, one: CheckpointManifest | undefined): string =>
+    `${words} at step ${one?.step ?? "?"} (${one?.metrics.devLoss?.toFixed(3) ?? "no dev loss"})`;
+  shop.onProgress({
+    type: "note",
+    text: `${manifests.length} checkpoints: ${named("lowest dev loss", lowestDevLoss)}, ${named("last", last)}`,
+  });
 }
 
 async function pack(shop: Shop, name: string): Promise<void> {
@@ -93,19 +106,20 @@ async function prepare(
   request: QuickstartRequest,
   journalPath: string,
 ): Promise<{ readonly runId: string; readonly prepared: PreparedTraining }> {
-  const prepareAs = async (runId: string): Promise<PreparedTraining> =>
+  const prepareAs = async (runId: string, force: boolean): Promise<PreparedTraining> =>
     prepareTraining(shop, {
       recipe: request.recipe,
       folder: shop.project.root,
       set: [],
       profile: request.profile,
       runId,
-      force: false,
+      force,
     });
   const open = await openJournal(journalPath);
   if (open !== undefined) {
-    const prepared = await prepareAs(open.runId);
     const present = shop.store.findRun(open.runId);
+    // What is trained already needs no disk for its checkpoints.
+    const prepared = await prepareAs(open.runId, present?.state === "succeeded");
     if (present === undefined || present.recipeDigest === prepared.resolution.digest)
       return { runId: open.runId, prepared };
     await abandon(shop, present);
@@ -113,13 +127,21 @@ async function prepare(
   const fresh = freshRunId(shop, "quickstart");
   // Before the run exists: a kill right after this finds the same id again.
   await writeJson(journalPath, { schemaVersion: 1, runId: fresh, status: "open" } satisfies Journal);
-  return { runId: fresh, prepared: await prepareAs(fresh) };
+  return { runId: fresh, prepared: await prepareAs(fresh, false) };
 }
 
 async function openJournal(path: string): Promise<Journal | undefined> {
   const text = await readIfExists(path);
-  const journal = text === undefined ? undefined : parseJson(text, Journal, path);
-  return journal?.status === "open" ? journal : undefined;
+  if (text === undefined) return undefined;
+  try {
+    const journal = parseJson(text, Journal, path);
+    return journal.status === "open" ? journal : undefined;
+  } catch (error) {
+    throw new UserError("QUICKSTART_JOURNAL_INVALID", messageOf(error), {
+      hint: "delete this file and run the same command again: it begins a new run, and what runs have made stays",
+      cause: error,
+    });
+  }
 }
 
 async function abandon(shop: Shop, present: Run): Promise<void> {
@@ -127,7 +149,12 @@ async function abandon(shop: Shop, present: Run): Promise<void> {
     type: "note",
     text: `recipe, data or code changed since run ${present.id}: a new run is started`,
   });
-  if (!TERMINAL_STATES.includes(present.state)) await stopRun(shop, present.id, "now");
+  // Its evaluation jobs too: what they would find is not asked for any more.
+  for (const { id, state } of shop.store.listRuns({ pipelineId: present.id })) {
+    if (TERMINAL_STATES.includes(state)) continue;
+    await stopRun(shop, id, "now");
+    await followRun(shop, id);
+  }
 }
 
 async function train(

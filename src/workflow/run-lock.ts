@@ -2,7 +2,7 @@ import { z } from "zod";
 import { InternalError } from "../core/errors.ts";
 import { prettyIssues } from "../core/issues.ts";
 import { JobKind, LauncherProfile, type Job } from "../launch/index.ts";
-import { ResolvedRecipe } from "../recipe/index.ts";
+import { Origin, ResolvedRecipe } from "../recipe/index.ts";
 import type { Run } from "../track/index.ts";
 
 /** What must be there before a run may be called succeeded. */
@@ -14,9 +14,17 @@ export const Proof = z.discriminatedUnion("kind", [
   }),
   z.strictObject({
     kind: z.literal("tasks"),
-    /** Folders whose `_DONE.json` must hold for their rows; `rows` null where the number is not known before. */
+    /**
+     * Folders whose `_DONE.json` must hold for their rows; `rows` null where the number is not known before, `answers` the
+     * folder that measures are taken of.
+     */
     tasks: z.array(
-      z.strictObject({ folder: z.string(), file: z.string(), rows: z.int().nonnegative().nullable() }),
+      z.strictObject({
+        folder: z.string(),
+        file: z.string(),
+        rows: z.int().nonnegative().nullable(),
+        answers: z.string().nullable(),
+      }),
     ),
   }),
 ]);
@@ -41,10 +49,12 @@ export const RunLock = z.strictObject({
   proof: Proof,
   profileName: z.string(),
   resolved: ResolvedRecipe.nullable(),
-  /** Commit of the project, and the patch of what was not committed; null outside of git. */
+  /** Commit of the project and what was not committed; `dirty` null where git could not tell. Null outside of git. */
   git: z
-    .strictObject({ commit: z.string(), dirty: z.boolean(), patchSha256: z.string().nullable() })
+    .strictObject({ commit: z.string(), dirty: z.boolean().nullable(), patchSha256: z.string().nullable() })
     .nullable(),
+  /** Where each value of the recipe comes from, by its path. */
+  origins: z.record(z.string(), Origin),
   /** Preflight findings that were overruled. */
   forced: z.array(z.string()),
 });

@@ -1,7 +1,8 @@
 import { UserError } from "../core/errors.ts";
 import type { Job } from "../launch/index.ts";
 import { newRunId, TERMINAL_STATES, type NewRun, type Run, type RunState } from "../track/index.ts";
-import { advanceRun } from "./advance.ts";
+import { advanceRun, type Advance } from "./advance.ts";
+import { RESUMED } from "./end-attempt.ts";
 import { recordGit } from "./git-state.ts";
 import { withLease } from "./lease.ts";
 import { move } from "./move.ts";
@@ -32,6 +33,7 @@ export const startRun = async (shop: Shop, request: NewJob): Promise<Run> => {
       resolved: training?.resolution.resolved ?? null,
       git: await recordGit(shop, job.runFolder),
       forced: [...(training?.forced ?? [])],
+      origins: Object.fromEntries((training?.loaded.values ?? []).map(({ path, origin }) => [path, origin])),
     };
     shop.store.createRun(newRun(request, lock));
   }
@@ -54,8 +56,11 @@ function newRun({ job, training, name, parentId, pipelineId }: NewJob, lock: Run
 /** A fresh run id for a recipe's name. */
 export const freshRunId = (shop: Shop, name: string): string => newRunId(name, shop.clock);
 
-/** Asks a run to save and stop (or ends it now), whoever controls it. A run that has ended is a UserError. */
-export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Run> => {
+/**
+ * Asks a run to save and stop (or ends it now), whoever controls it: where another controller holds the run (`heldBy`), the
+ * request is recorded and that one acts on it. A run that has ended is a UserError.
+ */
+export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Advance> => {
   const before = shop.store.getRun(runId);
   if (TERMINAL_STATES.includes(before.state)) {
     throw new UserError("RUN_ENDED", `Run ${runId} has ended already: ${before.state}, ${before.reason}`);
@@ -64,7 +69,7 @@ export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now
   const attempt = openAttempt(shop, before);
   const [ref] = attempt ? refsOf(attempt) : [];
   if (ref && mode === "now") await (await launcherOf(shop, before)).cancel(ref, "now");
-  return (await advanceRun(shop, runId)).run;
+  return advanceRun(shop, runId);
 };
 
 const RESUMABLE: readonly RunState[] = ["failed", "cancelled", "timed_out", "lost"];
@@ -81,7 +86,11 @@ export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
     });
   }
   const held = await withLease(shop, runId, async (lease) => {
+    // Another resume may have come first: then this one has nothing left to do.
+    if (!RESUMABLE.includes(shop.store.getRun(runId).state)) return;
     shop.store.clearStop(lease);
+    const afterAttempt = shop.store.attempts(runId).at(-1)?.number ?? 0;
+    shop.store.appendEvent(lease, { type: RESUMED, data: { afterAttempt } });
     move(shop, lease, shop.store.getRun(runId), { to: "submitting", reason: "resumed by hand" });
   });
   if (held.outcome === "held") {

@@ -13,6 +13,8 @@ export interface Shop {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
+  /** Checkpoints found broken by this process, so that each is hashed and told once. */
+  readonly unsound: Set<string>;
   /** Folder of the Python payload. */
   readonly payload: string;
   /** Names this process for leases: host, pid, start time and boot. */
@@ -40,6 +42,7 @@ export const withShop = async <Result>(
       ...request,
       store,
       onProgress: request.onProgress ?? (() => {}),
+      unsound: new Set(),
       payload: join(project.launchers, "payload"),
       owner: await processOwner(),
     });

@@ -49,6 +49,10 @@ export const ensureSubmitted = async (shop: Shop, lease: Lease, run: Run): Promi
         reason: `it is not known whether the job exists: ${found.reason}`,
       });
     }
+    if (found.outcome === "none" && run.stopRequested) {
+      shop.store.endAttempt(lease, attempt.number, { reason: "cancelled", exitCode: null, evidence: found });
+      return move(shop, lease, current, { to: "cancelled", reason: "stopped before it was started" });
+    }
     if (found.outcome === "found") {
       shop.store.updateAttempt(lease, attempt.number, { refs: found.refs });
       return accepted(shop, lease, current, found.refs);

@@ -87,7 +87,7 @@ describe("parseArguments", () => {
     [["7", "--on", "x", "--on", "y"], "--on was given more than once"],
     [["7", "--on", "x", "--dryrun"], "Unknown option --dryrun; did you mean --dry-run?"],
     [["7", "--on", "x", "-q"], "Unknown option -q"],
-    [["7", "--on"], "Not enough arguments following: on"],
+    [["7", "--on"], "--on needs a value"],
   ])("refuses %j", async (words, message) => {
     await expect(parse(...words)).rejects.toMatchObject({
       code: "USAGE",

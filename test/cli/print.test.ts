@@ -21,9 +21,9 @@ describe("printerFor", () => {
   it("shows progress on one line of a terminal's stderr, cut to its width, and clears it for other text", () => {
     const { print, out, err } = printer(true);
     print.progress("packing 1 of 2");
-    print.progress("packing 2 of 2, a very long text");
+    print.progress("packing 2 of 2, a …ery long text");
     print.line("done");
-    expect(err).toEqual(["packing 1 of 2", "\r\u001b[K", "packing 2 of 2, a ve".slice(0, 19), "\r\u001b[K"]);
+    expect(err).toEqual(["packing 1 of 2", "\r\u001b[K", "packing 2 of 2, a …", "\r\u001b[K"]);
     expect(out).toEqual(["done\n"]);
   });
 

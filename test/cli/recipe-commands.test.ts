@@ -53,8 +53,8 @@ describe("recipe check", () => {
       [
         "error: bad.yaml has 3 problems:",
         "  bad.yaml:10:3 training.learningRat: unknown key; did you mean learningRate?",
-        "  bad.yaml:11:3 training.precision: expected bf16 or fp32",
-        "  bad.yaml:13:3 evaluation.everySteps: expected number, received string",
+        '  bad.yaml:11:3 training.precision: expected bf16 or fp32, not "bf61"',
+        '  bad.yaml:13:3 evaluation.everySteps: expected number, not "often"',
         "",
       ].join("\n"),
     );

@@ -45,7 +45,71 @@ describe("tableLines", () => {
   });
 });
 
+describe("tableLines on a terminal that is too narrow", () => {
+  const rows = [["金葫芦", "8", "a reason of several words that is long"]];
+
+  it("wraps a last column that may, while it has room", () => {
+    const columns = [{ title: "role" }, { title: "n" }, { title: "why", below: true as const }];
+    expect(tableLines({ columns, rows, width: 60 })).toEqual([
+      "role    n  why",
+      "金葫芦  8  a reason of several words that is long",
+    ]);
+    expect(tableLines({ columns, rows, width: 34 })).toEqual([
+      "role    n  why",
+      "金葫芦  8  a reason of several",
+      "           words that is long",
+    ]);
+    expect(tableLines({ columns, rows, width: 24 })).toEqual([
+      "role    n",
+      "金葫芦  8",
+      "    a reason of several",
+      "    words that is long",
+    ]);
+  });
+
+  it("puts several such columns below the row, named, and leaves out empty ones", () => {
+    const columns = [
+      { title: "role" },
+      { title: "reason", below: true as const },
+      { title: "next", below: true as const },
+    ];
+    const lines = tableLines({
+      columns,
+      rows: [
+        ["a", "long enough to fold", "wait"],
+        ["b", "", "go"],
+      ],
+      width: 28,
+    });
+    expect(lines).toEqual([
+      "role",
+      "a",
+      "    reason: long enough to",
+      "    fold",
+      "    next: wait",
+      "b",
+      "    next: go",
+    ]);
+  });
+
+  it("leaves a table alone whose columns all have to stay", () => {
+    expect(tableLines({ columns: [{ title: "a" }], rows: [["wider than that"]], width: 5 })).toEqual([
+      "a",
+      "wider than that",
+    ]);
+  });
+});
+
 describe("pairLines", () => {
+  it("wraps values under themselves, unless that leaves no room", () => {
+    const pairs = [["recipe check", "Check a recipe and count its steps"]] as const;
+    expect(pairLines(pairs, 40)).toEqual([
+      "  recipe check  Check a recipe and count",
+      "                its steps",
+    ]);
+    expect(pairLines(pairs, 30)).toEqual(["  recipe check  Check a recipe and count its steps"]);
+  });
+
   it("aligns names", () => {
     expect(
       pairLines([

@@ -12,7 +12,7 @@ export const checkpointList = defineCommand({
   details: "Complete checkpoints only: one whose save was not finished is not a checkpoint.",
   handler: async ({ run }, context) =>
     inShop(context, async (shop) => {
-      await advanceRun(shop, run);
+      await advanceRun(shop, run, "look");
       const manifests = await listCheckpoints(shop.project, run);
       const { lowestDevLoss, last } = selectCheckpoints(manifests);
       context.print.result(

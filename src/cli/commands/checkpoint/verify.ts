@@ -12,17 +12,25 @@ export const checkpointVerify = defineCommand({
   handler: async ({ checkpoint: id }, context) =>
     inShop(context, async (shop) => {
       const manifest = await findCheckpoint(shop.project, id);
+      const hint = {
+        hint: `bring it back from a copy, or take another: understudy checkpoint list ${manifest.run}`,
+      };
       const found = (await scanCheckpoints(dirname(manifest.uri))).find(({ step }) => step === manifest.step);
       if (!found?.complete) {
         throw new UserError(
           "CHECKPOINT_GONE",
           `${id} is no longer complete: ${found?.reason ?? "its folder is gone"}`,
+          hint,
         );
       }
       const problems = await verifyCheckpoint(found.folder, found.marker, { digests: true });
       if (problems.length > 0) {
         const lines = problems.map(({ path, problem }) => `  ${path}: ${problem}`);
-        throw new UserError("CHECKPOINT_CHANGED", `${id} is not what was written:\n${lines.join("\n")}`);
+        throw new UserError(
+          "CHECKPOINT_CHANGED",
+          `${id} is not what was written:\n${lines.join("\n")}`,
+          hint,
+        );
       }
       context.print.result({ id, sound: true, files: manifest.files.length }, () => [
         `${id} is sound: ${manifest.files.length} files have the size and SHA-256 they were written with`,

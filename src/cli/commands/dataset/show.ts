@@ -13,6 +13,7 @@ export const datasetShow = defineCommand({
   json: true,
   examples: ["understudy dataset show greenroom", "understudy dataset show greenroom --role 金葫芦"],
   handler: async ({ name, role }, { print, ...context }) => {
+    const look = { style: print.style, columns: context.columns };
     const project = await context.project();
     const { spec } = await loadSpec(project, name);
     const lock = await readLock(project, name);
@@ -20,7 +21,7 @@ export const datasetShow = defineCommand({
     if (role !== undefined) {
       const found = findRole(lock, role);
       const drops = lock.drops.list.filter((drop) => drop.role === found.stem || drop.role === found.id);
-      print.result({ name, role: found, drops }, () => roleLines(found, drops, print.style));
+      print.result({ name, role: found, drops }, () => roleLines(found, drops, look));
       return;
     }
     const { sourceRevision, roles, drops, gates } = lock;
@@ -36,13 +37,18 @@ export const datasetShow = defineCommand({
       "",
       ...rolesLines(roles, print.style),
       "",
-      ...dropLines(lock),
+      ...dropLines(lock, look),
       ...gates.map(
         ({ name: gate, passed, detail }) => `gate ${gate}: ${passed ? "ok" : "VIOLATED"}, ${detail}`,
       ),
     ]);
   },
 });
+
+interface Look {
+  readonly style: Style;
+  readonly columns: number;
+}
 
 function findRole({ roles }: DatasetLock, wanted: string): LockedRole {
   const found = roles.find(({ id, name, stem }) => [id, name, stem].includes(wanted));
@@ -103,9 +109,9 @@ function rolesLines(roles: readonly LockedRole[], style: Style): string[] {
   });
 }
 
-function roleLines(role: LockedRole, drops: DatasetLock["drops"]["list"], style: Style): string[] {
+function roleLines(role: LockedRole, drops: DatasetLock["drops"]["list"], look: Look): string[] {
   return [
-    ...rolesLines([role], style),
+    ...rolesLines([role], look.style),
     ...pairLines([
       ["from", role.source],
       ["file stem", role.stem],
@@ -113,12 +119,43 @@ function roleLines(role: LockedRole, drops: DatasetLock["drops"]["list"], style:
       ["voice", role.referenceClipSha256 ?? "none"],
       ["dropped", countText(drops.length)],
     ]),
-    ...drops.map(({ reason, dialogue, detail }) => `    ${reason}  ${dialogue}  ${detail}`),
+    ...(drops.length === 0 ? [] : ["", ...dropTable(drops, look)]),
   ];
 }
 
-function dropLines({ drops }: DatasetLock): string[] {
+const MOST_LISTED = 20;
+
+function dropLines({ drops }: DatasetLock, look: Look): string[] {
   const reasons = Object.entries(drops.byReason);
   if (reasons.length === 0) return ["nothing was dropped"];
-  return ["dropped", ...pairLines(reasons.map(([reason, count]) => [reason, countText(count)]))];
+  const more = drops.list.length - MOST_LISTED;
+  return [
+    "dropped",
+    ...pairLines(reasons.map(([reason, count]) => [reason, countText(count)])),
+    "",
+    ...dropTable(drops.list.slice(0, MOST_LISTED), look),
+    ...(more > 0 ? [`and ${countText(more)} more: --role ROLE shows those of one role, --json all`] : []),
+    "",
+  ];
+}
+
+function dropTable(drops: DatasetLock["drops"]["list"], { style, columns }: Look): string[] {
+  return tableLines({
+    width: columns,
+    columns: [
+      { title: "reason" },
+      { title: "role" },
+      { title: "dialogue" },
+      { title: "turn", align: "right" },
+      { title: "what is wrong", below: true },
+    ],
+    rows: drops.map(({ reason, role, dialogue, turn, detail }) => [
+      reason,
+      role,
+      dialogue,
+      turn === null ? "" : String(turn),
+      detail,
+    ]),
+    title: style.bold,
+  });
 }

@@ -3,6 +3,9 @@ import { defineCommand } from "../../command.ts";
 import { pairLines, tableLines } from "../../table.ts";
 import { planFile, SET_OPTION } from "./plan-file.ts";
 
+// Setting, value and origin together fit into 80 columns only with shorter values.
+const WIDE = 120;
+
 export const recipeExplain = defineCommand({
   positionals: { file: { describe: "Recipe (YAML)" } },
   options: { set: SET_OPTION },
@@ -17,12 +20,13 @@ export const recipeExplain = defineCommand({
       ...tableLines({
         columns: [
           { title: "setting" },
-          { title: "value", most: 40 },
+          { title: "value", most: context.columns < WIDE ? 28 : 40 },
           { title: "origin" },
-          { title: "where or why" },
+          { title: "where or why", below: true },
         ],
         rows: explanation.values.map(row),
         title: print.style.bold,
+        width: context.columns,
       }),
       "",
       print.style.bold("what follows"),

@@ -1,5 +1,6 @@
 import { runLogs } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
 
 export const runLogsCommand = defineCommand({
@@ -16,7 +17,6 @@ export const runLogsCommand = defineCommand({
   handler: async ({ run, follow }, context) =>
     inShop(context, async (shop) => {
       for await (const line of runLogs(shop, { runId: run, follow })) context.print.line(line);
-      const { state, reason } = shop.store.getRun(run);
-      if (follow) context.print.line(`run ${run} is ${state}: ${reason}`);
+      if (follow) context.print.line(runLine(shop.store.getRun(run)));
     }),
 });

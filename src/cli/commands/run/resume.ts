@@ -1,5 +1,6 @@
 import { followToSuccess, resumeRun } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
 
 export const runResume = defineCommand({
@@ -12,8 +13,6 @@ export const runResume = defineCommand({
     inShop(context, async (shop) => {
       const resumed = await resumeRun(shop, id);
       const run = follow ? await followToSuccess(shop, id) : resumed;
-      context.print.result({ ...run, lock: undefined }, () => [
-        `run ${run.id} is ${run.state}: ${run.reason}`,
-      ]);
+      context.print.result({ ...run, lock: undefined }, () => [runLine(run)]);
     }),
 });

@@ -1,5 +1,6 @@
 import { advanceRun, lockOf, outlook } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
 import { pairLines, tableLines } from "../../table.ts";
 
@@ -9,16 +10,17 @@ export const runShow = defineCommand({
   json: true,
   handler: async ({ run: id }, context) =>
     inShop(context, async (shop) => {
-      const { run } = await advanceRun(shop, id);
+      const { run } = await advanceRun(shop, id, "look");
       const lock = lockOf(run);
       const attempts = shop.store.attempts(id);
       const devLoss = shop.store.series(id, "dev/loss");
       const next = outlook(run, context.clock.now());
       context.print.result({ ...run, lock, attempts, devLoss, next }, () => [
-        `${run.id} is ${run.state}: ${run.reason}`,
+        runLine(run),
         ...pairLines([
           ["next", next],
           ["kind", run.kind],
+          ...(run.kind === "train" ? [["recipe", run.name] as const] : []),
           ["profile", `${lock.profileName} (${lock.job.profile.kind})`],
           ["folder", lock.job.runFolder],
           ["created", run.createdAt],

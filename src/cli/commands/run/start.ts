@@ -8,6 +8,7 @@ import {
 } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import { countText } from "../../quantities.ts";
+import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
 
 export const runStart = defineCommand({
@@ -52,7 +53,7 @@ export const runStart = defineCommand({
       const run = await trainFromRecipe(shop, prepared, on);
       const ended = follow ? await followToSuccess(shop, run.id) : run;
       context.print.result({ run: ended, warnings }, () => [
-        `run ${ended.id} is ${ended.state}: ${ended.reason}`,
+        runLine(ended),
         `  ${countText(resolved.plan.steps)} steps, ${resolved.plan.evaluations} evaluations`,
         follow ? `next: understudy eval start ${ended.id}` : `next: understudy run logs ${ended.id} -f`,
       ]);

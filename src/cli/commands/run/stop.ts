@@ -1,5 +1,6 @@
 import { stopRun } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
 
 export const runStop = defineCommand({
@@ -9,9 +10,11 @@ export const runStop = defineCommand({
   details: "Asks the trainer to save a checkpoint and stop. The run can be resumed from it.",
   handler: async ({ run: id, now }, context) =>
     inShop(context, async (shop) => {
-      const run = await stopRun(shop, id, now ? "now" : "graceful");
-      context.print.result({ ...run, lock: undefined }, () => [
-        `run ${run.id} is ${run.state}: ${run.reason}`,
+      const { run, heldBy } = await stopRun(shop, id, now ? "now" : "graceful");
+      context.print.result({ ...run, lock: undefined, heldBy }, () => [
+        heldBy === null
+          ? runLine(run)
+          : `the stop of run ${id} is recorded; who watches it (${heldBy}) acts on it`,
       ]);
     }),
 });

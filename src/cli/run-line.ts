@@ -1,0 +1,6 @@
+import type { Run } from "../track/index.ts";
+import { visibleForeign } from "./visible.ts";
+
+/** `run ID is failed: …`; the reason may hold what a program printed. */
+export const runLine = ({ id, state, reason }: Pick<Run, "id" | "state" | "reason">): string =>
+  `run ${id} is ${state}: ${visibleForeign(reason)}`;
