@@ -15,12 +15,13 @@ export interface PreparedModel {
 
 /**
  * The model folder of a recipe on this machine. The tiny one is made on the spot, once per seed and payload; published
- * weights must lie under the state's models folder already (UserError `MODEL_MISSING` says where and how).
+ * weights must lie under the state's models folder already (UserError `MODEL_MISSING` says where and how). The interpreter
+ * is asked for only when it is needed: weights that are missing are told before gigabytes are installed.
  */
 export const prepareModel = async (
   shop: Shop,
   choice: ModelChoice,
-  from: { readonly python: string; readonly payload: PayloadSnapshot },
+  from: { readonly python: () => Promise<string>; readonly payload: PayloadSnapshot },
 ): Promise<PreparedModel> => {
   const models = join(shop.project.state, "models");
   if (choice.kind === "hub") return published(models, choice);
@@ -37,7 +38,8 @@ export const prepareModel = async (
     // Whoever held the lock before may have made it.
     const made = await known();
     if (made) return made;
-    const revision = await buildTiny(shop, { ...from, path, seed: choice.seed });
+    const python = await from.python();
+    const revision = await buildTiny(shop, { python, payload: from.payload, path, seed: choice.seed });
     await writeAtomic(revisionFile, `${revision}\n`);
     return { path, revision };
   });

@@ -62,8 +62,11 @@ export const prepareTraining = async (shop: Shop, request: TrainingRequest): Pro
       load: async (file) => loadRecipe({ file, folder: request.folder }),
     },
   });
+  const model = await prepareModel(shop, loaded.recipe.model, {
+    python: async () => pythonFor(shop, profile),
+    payload,
+  });
   const python = await pythonFor(shop, profile);
-  const model = await prepareModel(shop, loaded.recipe.model, { python, payload });
   const job = await trainJob(shop, { resolution, profile, python, payload, model, runId: request.runId });
   const { checks, forced } = await checkJob(shop, job, request.force);
   return { loaded, resolution, job, checks, forced };

@@ -83,7 +83,8 @@ function settings(path: string, value: unknown): ProvenanceEntry[] {
       path === "" && !SHOWN.includes(key) ? [] : settings(path === "" ? key : `${path}.${key}`, inner),
     );
   }
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text =
+    typeof value === "string" ? value : Array.isArray(value) ? value.join(", ") : JSON.stringify(value);
   return [{ group: "Settings", name: path, value: text, origin: null }];
 }
 

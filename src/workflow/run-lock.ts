@@ -54,7 +54,7 @@ export const RunLock = z.strictObject({
     .strictObject({ commit: z.string(), dirty: z.boolean().nullable(), patchSha256: z.string().nullable() })
     .nullable(),
   /** Where each value of the recipe comes from, by its path. */
-  origins: z.record(z.string(), Origin),
+  origins: z.record(z.string(), Origin).default({}),
   /** Preflight findings that were overruled. */
   forced: z.array(z.string()),
 });

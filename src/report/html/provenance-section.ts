@@ -8,10 +8,10 @@ export const provenanceSection = ({ model }: View): Html => {
   const groups = [...groupedBy(model.provenance, titleOf)];
   const origins = model.provenance.some(({ origin }) => origin !== null);
   return html`<section id="provenance"><h2>Where the numbers come from</h2>
-<table class="stack"><caption>Systems</caption><thead><tr><th scope="col">System</th><th scope="col">Step</th><th scope="col">Voice</th><th scope="col">Weights</th></tr></thead>
+<table class="stack"><caption>Systems</caption><thead><tr><th scope="col">System</th><th scope="col">Step</th><th scope="col">Voice</th><th scope="col">Model state</th></tr></thead>
 <tbody>${model.systems.map(
     ({ label, step, speaker, weightsDigest, sameAs }) =>
-      html`<tr><th scope="row">${prose(label)}</th><td data-label="Step">${step ?? "—"}</td><td data-label="Voice">${speaker}</td><td data-label="Weights"><code>${weightsDigest.slice(0, 16)}</code>${sameAs.length === 0 ? "" : html` <span class="why">same as ${sameAs.join(", ")}</span>`}</td></tr>`,
+      html`<tr><th scope="row">${prose(label)}</th><td data-label="Step">${step ?? "—"}</td><td data-label="Voice">${speaker}</td><td data-label="Model state"><code>${weightsDigest.slice(0, 16)}</code>${sameAs.length === 0 ? "" : html` <span class="why">same as ${sameAs.join(", ")}</span>`}</td></tr>`,
   )}</tbody></table>
 ${origins ? html`<p class="note">Where a setting comes from: <span class="origin">paper</span> the published method, <span class="origin">ours</span> our choice where the paper says nothing, <span class="origin">file</span> the recipe, <span class="origin">flag</span> the command line.</p>` : ""}
 <div class="facts-columns">${groups.map(([title, entries]) => groupTable(title, entries))}</div>
