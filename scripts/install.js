@@ -1,6 +1,6 @@
 // Shared by the two commands of the README: Node packages and build, done once per state of their inputs.
 // Plain JavaScript that old versions of Node can load too, so that they get to the sentence about their age.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,11 +18,15 @@ export function requireNode() {
 }
 
 /** Packages and build, by one process at a time: a second `npm ci` would delete what the first is using. */
-export function prepare() {
+export async function prepare() {
   const release = lock(join(root, ".understudy", "install.lock"));
   try {
-    installPackages();
-    build();
+    await installPackages();
+    await build();
+  } catch (error) {
+    if (!(error instanceof Ended)) throw error;
+    release();
+    process.exit(error.code);
   } finally {
     release();
   }
@@ -67,17 +71,17 @@ function isAlive(pid) {
 }
 
 /** `npm ci` unless node_modules was made from exactly this lock file. */
-function installPackages() {
+async function installPackages() {
   const digest = digestOf([join(root, "package-lock.json")]);
   const stamp = join(root, "node_modules", ".understudy-lock");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
   console.error("Installing Node packages…");
-  must("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  await must("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
   writeFileSync(stamp, digest);
 }
 
 /** Compiles src/ to dist/ unless dist/ was made from exactly these sources. */
-function build() {
+async function build() {
   const digest = digestOf([
     ...filesBelow(join(root, "src")),
     join(root, "tsconfig.json"),
@@ -88,7 +92,7 @@ function build() {
   console.error("Compiling…");
   // A source that is gone must not live on as its old output.
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  must(process.execPath, [
+  await must(process.execPath, [
     join(root, "node_modules", "typescript", "bin", "tsc"),
     "-p",
     "tsconfig.build.json",
@@ -97,14 +101,41 @@ function build() {
   writeFileSync(stamp, digest);
 }
 
-/** Runs a program with our terminal; ends the process with its exit code when it fails. */
-function must(program, args, options = {}) {
-  const { status, error } = spawnSync(program, args, { cwd: root, stdio: "inherit", ...options });
-  if (error) {
-    console.error(`error: ${program} could not be started: ${error.message}`);
-    process.exit(1);
+/**
+ * Runs a program with our terminal; ends this process when it fails. Ctrl-C reaches the program too: we wait for its end, so
+ * that nothing of it works on behind the prompt and under the feet of the next try.
+ */
+async function must(program, args) {
+  let interrupted = false;
+  const note = () => {
+    interrupted = true;
+  };
+  for (const signal of SIGNALS) process.on(signal, note);
+  const ended = await new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: root, stdio: "inherit" });
+    child.on("error", (error) => resolve({ code: null, error }));
+    child.on("exit", (code) => resolve({ code }));
+  });
+  for (const signal of SIGNALS) process.off(signal, note);
+  if (ended.code === 0 && !interrupted) return;
+  if (interrupted) {
+    console.error("interrupted; the same command goes on");
+    throw new Ended(130);
   }
-  if (status !== 0) process.exit(status ?? 1);
+  const how = ended.error ? `could not be started: ${ended.error.message}` : `ended with code ${ended.code}`;
+  console.error(`error: ${[program, ...args].join(" ")} ${how}`);
+  console.error("hint: what it said stands above; the same command tries again");
+  throw new Ended(4);
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** Thrown to end the process with a code after locks are given back. */
+class Ended extends Error {
+  constructor(code) {
+    super(`ended with ${code}`);
+    this.code = code;
+  }
 }
 
 function filesBelow(folder) {

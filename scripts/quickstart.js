@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { prepare, requireNode, root } from "./install.js";
 
 requireNode();
-prepare();
+await prepare();
 const child = spawn(
   process.execPath,
   [join(root, "bin", "understudy.js"), "quickstart", ...process.argv.slice(2)],

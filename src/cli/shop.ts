@@ -1,4 +1,5 @@
 import type { Project } from "../core/project.ts";
+import { TERMINAL_STATES } from "../track/index.ts";
 import { withShop, type OnProgress, type Shop } from "../workflow/index.ts";
 import type { Context } from "./context.ts";
 import { progressPrinter } from "./progress.ts";
@@ -18,9 +19,26 @@ export const inShop = async <Result>(
         signal: context.signal,
         onProgress: options.onProgress ?? progressPrinter(context),
       },
-      work,
+      async (shop) => {
+        try {
+          return await work(shop);
+        } catch (error) {
+          if (context.signal.aborted) tellLive(shop, context);
+          throw error;
+        }
+      },
     );
   } finally {
     context.print.progress("");
   }
 };
+
+// Ctrl-C ends this command, never the jobs: who thinks that they stopped would find them on the GPU tomorrow.
+function tellLive(shop: Shop, { print }: Pick<Context, "print">): void {
+  for (const { id, state } of shop.store.listRuns()) {
+    if (TERMINAL_STATES.includes(state)) continue;
+    print.warn(
+      `run ${id} goes on by itself; watch it: understudy run logs ${id} -f; stop it: understudy run stop ${id}`,
+    );
+  }
+}

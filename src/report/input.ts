@@ -83,6 +83,8 @@ export interface ProvenanceEntry {
 /** Everything a report is made from. Plain data; the order of any list means nothing. */
 export interface ReportInput {
   readonly run: string;
+  /** Said before everything else, e.g. that the model is a toy. */
+  readonly notice?: string;
   readonly recipe: string;
   readonly evaluation: Evaluation;
   readonly comparison: Comparison;

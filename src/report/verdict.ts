@@ -7,6 +7,7 @@ import { FAILED, NLL } from "./outcomes.ts";
 import { type Prepared, systemOf } from "./prepare.ts";
 import { say, type Sentence } from "./sentence.ts";
 import { generalisationSentences } from "./verdict-generalisation.ts";
+import { shipSentence } from "./verdict-ship.ts";
 import { judgeSentence } from "./verdict-judge.ts";
 
 /** The report in words. */
@@ -35,6 +36,8 @@ export const verdictOf = (prepared: Prepared, cells: Cells): Verdict => {
   return {
     headline: headlineOf(prepared, cells),
     sentences: [
+      ...noticeSentences(prepared),
+      shipOf(prepared, cells),
       say(
         "scale",
       )`How well does a system expect what the role really says? Differences in negative log-likelihood, nats per token; below 0 is better. `,
@@ -50,6 +53,21 @@ export const verdictOf = (prepared: Prepared, cells: Cells): Verdict => {
     ],
   };
 };
+
+const noticeSentences = ({ input }: Prepared): readonly Sentence[] =>
+  input.notice === undefined ? [] : [say("notice")`${input.notice} `];
+
+function shipOf(prepared: Prepared, cells: Cells): Sentence {
+  const { base, chosen, last } = prepared.input.comparison;
+  const found = (other: string, suite: Side["suite"]): Finding =>
+    findingOf(differenceCell(cells, pairOf(chosen, other), suite), "lower");
+  const showings = SIDES.filter(({ suite }) => hasSuite(prepared, suite)).map(({ suite, words }) => ({
+    words,
+    againstBase: found(base, suite),
+    againstLast: found(last, suite),
+  }));
+  return shipSentence(label(prepared, chosen), showings);
+}
 
 const HEADLINES: Readonly<Record<Finding, string>> = {
   better: "better than the base model",

@@ -31,6 +31,7 @@ export const reportInput = async (
   const { candidates } = selectCheckpoints(manifests);
   return {
     run: runId,
+    ...(resolved.recipe.model.kind === "tiny" ? { notice: TOY } : {}),
     recipe: resolved.recipe.name,
     evaluation,
     comparison: { base: "base", chosen: "lowest-dev-loss", last: "last" },
@@ -54,6 +55,9 @@ export const reportInput = async (
     provenance: provenanceOf(shop, run, dataset.lock),
   };
 };
+
+const TOY =
+  "The model is tiny and random, and so is its voice: these numbers show that the machinery works, never that a recipe is good.";
 
 /** The talker's codec. */
 const CODES_PER_SECOND = 50;

@@ -25,15 +25,24 @@ const at = (seconds: number): number => Date.parse(SEEN) + seconds * 1000;
 describe("outlook", () => {
   it("says of every state who has to do something", () => {
     for (const state of RUN_STATES) expect(outlook(run(state), at(3600)).length).toBeGreaterThan(0);
-    expect(outlook(run("succeeded"), at(0))).toBe("done");
+    expect(outlook(run("succeeded"), at(0))).toContain("eval start smoke");
+    expect(outlook({ ...run("succeeded"), kind: "score" }, at(0))).toBe("done");
     expect(outlook(run("lost"), at(0))).toContain("a person has to decide");
     expect(outlook(run("failed"), at(0))).toContain("run resume smoke");
   });
 
   it("says since when nobody watches, and what to do", () => {
-    expect(outlook(run("running"), at(59))).toBe("somebody watches it");
+    expect(outlook(run("running"), at(14))).toBe("somebody watches it");
     expect(outlook(run("running"), at(61))).toContain(`stale since ${SEEN}`);
     expect(outlook(run("running"), at(61))).toContain("run logs smoke -f");
-    expect(outlook(run("starting", null), at(61))).toContain(`stale since ${SEEN}`);
+  });
+
+  it("does not take a start, or what was seen of an earlier attempt, for somebody who watches", () => {
+    expect(outlook(run("starting", null), at(0))).toMatch(/^runs by itself; watch it/);
+    const attempt = { startedAt: new Date(at(5)).toISOString() };
+    expect(outlook(run("running"), at(6), attempt)).toMatch(/^runs by itself; watch it/);
+    expect(outlook(run("running", new Date(at(7)).toISOString()), at(8), attempt)).toBe(
+      "somebody watches it",
+    );
   });
 });

@@ -42,6 +42,8 @@ ${tiles(view)}
 type Sentences = View["model"]["verdict"]["sentences"];
 
 const TOPICS: Readonly<Record<string, string>> = {
+  notice: "Mind",
+  ship: "Which to use",
   scale: "What is compared",
   chosen_vs_base: "Against the base model",
   chosen_vs_last: "Against the last one",

@@ -23,7 +23,7 @@ export const runList = defineCommand({
       const rows = runs.map((run) => ({
         ...run,
         lock: undefined,
-        next: outlook(run, now),
+        next: outlook(run, now, shop.store.attempts(run.id).at(-1)),
         attempts: shop.store.attempts(run.id).length,
         trouble: troubles.get(run.id) ?? null,
       }));

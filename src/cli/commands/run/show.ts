@@ -14,7 +14,7 @@ export const runShow = defineCommand({
       const lock = lockOf(run);
       const attempts = shop.store.attempts(id);
       const devLoss = shop.store.series(id, "dev/loss");
-      const next = outlook(run, context.clock.now());
+      const next = outlook(run, context.clock.now(), attempts.at(-1));
       context.print.result({ ...run, lock, attempts, devLoss, next }, () => [
         runLine(run),
         ...pairLines([
