@@ -163,6 +163,9 @@ def tasks(kind):
         if os.path.exists(os.path.join(folder, "_DONE.json")):
             continue
         misbehave(f"task-{number}")
+        if stopped():
+            event("stopped", reason="stop-file")
+            sys.exit(3)
         log("tasks.log", kind, folder)
         wanted = [i for i in instances if i["role"] in task["suite"]["roles"]]
         kept = wanted[: behaviour.get("rows", len(wanted))]
