@@ -23,6 +23,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+// Printed by Amazon's client on Node 20, which it supports for the pinned version: nothing its reader could act on.
+process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true";
+
 const sink = (stream: NodeJS.WriteStream): Sink => ({
   write: (text) => void stream.write(text),
   isTerminal: stream.isTTY,

@@ -48,7 +48,9 @@ describe.skipIf(!inGit)("committed files", () => {
     const scripted = Object.entries(packages).filter(
       ([, entry]) => entry.hasInstallScript && !entry.optional,
     );
-    expect(scripted.map(([name]) => name)).toEqual([]);
+    // The scripts that remain would compile something; npm is told to run none, and these packages work without.
+    expect(scripted.map(([name]) => name)).toEqual(["node_modules/ssh2"]);
+    expect(readFileSync(join(root, ".npmrc"), "utf8").split("\n")).toContain("ignore-scripts=true");
     const python = tracked.filter((path) => /requirements[^/]*\.(lock|in)$/.test(path));
     expect(python.length).toBeGreaterThan(2);
     expect(python.filter((path) => readFileSync(join(root, path), "utf8").includes("://"))).toEqual([]);

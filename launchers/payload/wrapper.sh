@@ -2,7 +2,8 @@
 # Runs one attempt of a job and leaves evidence of how it ended. POSIX sh and coreutils, nothing else.
 #
 #   wrapper.sh --run FOLDER --attempt N --marker M --token T --keep "NAME PREFIX_*"
-#              [--owner ID] [--python FILE] [--disk-bytes B] [--grace SECONDS] -- PROGRAM ARGUMENT...
+#              [--owner ID] [--host NAME] [--umask MODE] [--python FILE] [--gpus N] [--disk-bytes B]
+#              [--grace SECONDS] -- PROGRAM ARGUMENT...
 #
 # FOLDER/claims/M/owner            who may run this marker; the first mkdir wins, a requeue with the same owner keeps it
 # FOLDER/fence                     token of the attempt that may write; another token in it: exit 75
@@ -18,12 +19,11 @@
 # shellcheck disable=SC2317 # the signal handlers are reached through trap
 set -u
 set -f
-umask 022
 trap '' HUP
 newline='
 '
 
-run='' attempt='' marker='' token='' owner='' python='' disk_bytes=0 grace=0 keep=''
+run='' attempt='' marker='' token='' owner='' host='' python='' disk_bytes=0 gpus=0 grace=0 keep='' mask=022
 
 usage() {
   printf 'wrapper.sh: %s\n' "$1" >&2
@@ -39,8 +39,11 @@ while [ $# -gt 0 ]; do
     --marker) marker=$2 ;;
     --token) token=$2 ;;
     --owner) owner=$2 ;;
+    --host) host=$2 ;;
+    --umask) mask=$2 ;;
     --python) python=$2 ;;
     --disk-bytes) disk_bytes=$2 ;;
+    --gpus) gpus=$2 ;;
     --grace) grace=$2 ;;
     --keep) keep=$2 ;;
     *) usage "unknown option $1" ;;
@@ -51,12 +54,14 @@ done
 shift
 
 case $run in /*) ;; *) usage '--run must be an absolute folder' ;; esac
-for number in "$attempt" "$disk_bytes" "$grace"; do
+for number in "$attempt" "$disk_bytes" "$gpus" "$grace"; do
   case $number in '' | *[!0-9]*) usage "not a number: '$number'" ;; esac
 done
 for word in "$marker" "$token"; do
   case $word in '' | *[!A-Za-z0-9._-]*) usage "not a marker or token: '$word'" ;; esac
 done
+case $mask in '' | *[!0-7]*) usage "not a umask: '$mask'" ;; esac
+umask "$mask"
 
 folder=$run/attempts/$attempt
 claim=$run/claims/$marker
@@ -177,6 +182,35 @@ free_kib() {
   echo 0
 }
 
+# A driver in trouble hangs for ever: a check that cannot end is a failed one.
+at_most_a_minute() {
+  if command -v timeout >/dev/null 2>&1; then timeout 60 "$@"; else "$@"; fi
+}
+
+# Sets `problem` and fails when there are fewer GPUs than the job needs.
+gpu_check() {
+  if ! listed=$(at_most_a_minute nvidia-smi -L 2>&1); then
+    problem="the job needs $gpus GPUs, but nvidia-smi fails${listed:+: $listed}"
+    return 1
+  fi
+  found=0
+  while IFS= read -r line; do
+    case $line in 'GPU '[0-9]*) found=$((found + 1)) ;; esac
+  done <<END
+$listed
+END
+  if [ -n "${CUDA_VISIBLE_DEVICES+set}" ]; then
+    visible=0
+    IFS=,
+    for device in $CUDA_VISIBLE_DEVICES; do [ -z "$device" ] || visible=$((visible + 1)); done
+    unset IFS
+    [ "$visible" -ge "$found" ] || found=$visible
+  fi
+  [ "$found" -ge "$gpus" ] && return
+  problem="the job needs $gpus GPUs, but there are only $found: $listed"
+  return 1
+}
+
 # Sets `problem` and fails when this machine cannot run the job.
 node_check() {
   problem=''
@@ -190,6 +224,7 @@ node_check() {
     problem="the job writes $disk_bytes bytes, but $run/output has only $((free * 1024)) bytes free"
     return 1
   fi
+  [ "$gpus" -eq 0 ] || gpu_check || return 1
   [ -n "$python" ] || return 0
   if ! said=$("$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>&1); then
     problem="$python does not run or is older than Python 3.10${said:+: $said}"
@@ -304,7 +339,7 @@ end_log_line() {
 
 identify $$ || :
 own_start=$start own_group=$group
-host=$(json_text "$(uname -n)")
+host=$(json_text "${host:-$(uname -n)}")
 boot=$(json_text "$(boot_id)")
 [ -n "$owner" ] || owner="$host:$$:$own_start"
 

@@ -1,7 +1,7 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { systemCode, UnderstudyError } from "../core/errors.ts";
-import { readJson } from "../core/files.ts";
+import { UnderstudyError } from "../core/errors.ts";
+import { parseJson } from "../core/files.ts";
+import { folderFiles, type CheckpointFiles } from "./files.ts";
 import { CompleteMarker } from "./schema.ts";
 
 /** Name of the file that the payload writes last; a folder without it is not a checkpoint. */
@@ -16,34 +16,62 @@ export type FoundCheckpoint =
     }
   | { readonly complete: false; readonly step: number; readonly folder: string; readonly reason: string };
 
-/** Every `checkpoint-N` below `output`, by step. Half-written ones are listed with the reason, never hidden. */
+/** Every `checkpoint-N` below a folder of this disk, by step. Half-written ones are listed with the reason, never hidden. */
 export const scanCheckpoints = async (output: string): Promise<readonly FoundCheckpoint[]> => {
-  const names = await namesIn(output);
-  const steps = names.flatMap((name) => {
-    const match = /^checkpoint-(\d+)$/.exec(name);
-    return match ? [Number(match[1])] : [];
-  });
-  steps.sort((a, b) => a - b);
-  return Promise.all(steps.map(async (step) => look(join(output, `checkpoint-${step}`), step)));
+  const found = await findCheckpoints(folderFiles(output), "");
+  return found.map(({ checkpoint }) => ({ ...checkpoint, folder: join(output, checkpoint.folder) }));
 };
 
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return [];
-    throw error;
-  }
+/** A checkpoint with what its folder holds: bytes of each file, by its path below that folder. */
+export interface ListedCheckpoint {
+  readonly checkpoint: FoundCheckpoint;
+  readonly sizes: ReadonlyMap<string, number>;
 }
 
-async function look(folder: string, step: number): Promise<FoundCheckpoint> {
+/**
+ * The same wherever the files lie: one listing, and one small read for each checkpoint. `output` and the folders found are
+ * paths of `files`.
+ */
+export const findCheckpoints = async (
+  files: CheckpointFiles,
+  output: string,
+): Promise<readonly ListedCheckpoint[]> => {
+  const prefix = output === "" ? "" : `${output}/`;
+  const folders = new Map<number, Map<string, number>>();
+  for (const { path, bytes } of await files.list(output)) {
+    const match = /^checkpoint-(\d+)\/(.+)$/.exec(path.startsWith(prefix) ? path.slice(prefix.length) : path);
+    if (match?.[2] === undefined) continue;
+    const step = Number(match[1]);
+    const sizes = folders.get(step) ?? new Map<string, number>();
+    folders.set(step, sizes.set(match[2], bytes));
+  }
+  const steps = [...folders].toSorted(([a], [b]) => a - b);
+  return Promise.all(
+    steps.map(async ([step, sizes]) => ({
+      sizes,
+      checkpoint: await look(files, `${prefix}checkpoint-${step}`, { step, sizes }),
+    })),
+  );
+};
+
+async function look(
+  files: CheckpointFiles,
+  folder: string,
+  { step, sizes }: { readonly step: number; readonly sizes: ReadonlyMap<string, number> },
+): Promise<FoundCheckpoint> {
+  const incomplete = (reason: string): FoundCheckpoint => ({ complete: false, step, folder, reason });
+  const unfinished = `no ${MARKER}: the save was not finished`;
+  if (!sizes.has(MARKER)) return incomplete(unfinished);
   try {
-    const marker = await readJson(join(folder, MARKER), CompleteMarker);
+    const text = Buffer.from(await files.read(`${folder}/${MARKER}`)).toString("utf8");
+    const marker = parseJson(text, CompleteMarker, `${folder}/${MARKER}`);
     if (marker.step === step) return { complete: true, step, folder, marker };
-    return { complete: false, step, folder, reason: `its marker is of step ${marker.step}` };
+    return incomplete(`its marker is of step ${marker.step}`);
   } catch (error) {
+    // An unreachable machine says nothing about the checkpoint.
     if (!(error instanceof UnderstudyError)) throw error;
-    const reason = error.code === "FILE_MISSING" ? `no ${MARKER}: the save was not finished` : error.message;
-    return { complete: false, step, folder, reason };
+    if (error.code === "ARTIFACT_MISSING") return incomplete(unfinished);
+    if (error.code === "JSON_INVALID" || error.code === "FILE_INVALID") return incomplete(error.message);
+    throw error;
   }
 }

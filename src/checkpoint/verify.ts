@@ -1,7 +1,5 @@
-import { open, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { messageOf, systemCode } from "../core/errors.ts";
-import { sha256File } from "../core/hash.ts";
+import { messageOf } from "../core/errors.ts";
+import { folderFiles, type CheckpointFiles } from "./files.ts";
 import type { CompleteMarker } from "./schema.ts";
 
 export interface FileProblem {
@@ -10,7 +8,7 @@ export interface FileProblem {
 }
 
 /**
- * Compares a checkpoint folder with its marker: presence and size of every file, the size a safetensors header
+ * Compares a checkpoint folder of this disk with its marker: presence and size of every file, the size a safetensors header
  * promises, and SHA-256 when `digests` is asked for. Returns every problem; empty means sound.
  */
 export const verifyCheckpoint = async (
@@ -18,65 +16,85 @@ export const verifyCheckpoint = async (
   marker: CompleteMarker,
   options: { readonly digests: boolean },
 ): Promise<readonly FileProblem[]> => {
+  const files = folderFiles(folder);
+  const sizes = new Map((await files.list("")).map(({ path, bytes }) => [path, bytes]));
+  return (await verifyListed(files, { folder: "", sizes, marker }, options)).problems;
+};
+
+export interface Verified {
+  /** Every problem; empty means sound. */
+  readonly problems: readonly FileProblem[];
+  /** Whether SHA-256 of every file was compared; false too where it cannot be computed without a download. */
+  readonly digests: boolean;
+}
+
+/** The same wherever the files lie, without downloading them: sizes from a listing, two small reads for each weights file. */
+export const verifyListed = async (
+  files: CheckpointFiles,
+  checkpoint: {
+    readonly folder: string;
+    readonly sizes: ReadonlyMap<string, number>;
+    readonly marker: CompleteMarker;
+  },
+  options: { readonly digests: boolean },
+): Promise<Verified> => {
+  const { folder, sizes, marker } = checkpoint;
   const names = Object.keys(marker.files).toSorted();
   if (!names.some((name) => name.endsWith(".safetensors"))) {
-    return [{ path: ".", problem: "the marker lists no weights (*.safetensors)" }];
+    const problems = [{ path: ".", problem: "the marker lists no weights (*.safetensors)" }];
+    return { problems, digests: false };
   }
+  let compared = options.digests;
   const found = await Promise.all(
     names.map(async (name) => {
       const wanted = marker.files[name];
-      const problem = wanted && (await problemOf(join(folder, name), wanted, options.digests));
-      return problem === undefined ? [] : [{ path: name, problem }];
+      if (wanted === undefined) return [];
+      const path = folder === "" ? name : `${folder}/${name}`;
+      const problem = await sizeProblem(files, path, { bytes: sizes.get(name), wanted: wanted.bytes });
+      if (problem !== undefined) return [{ path: name, problem }];
+      if (!options.digests) return [];
+      const digest = await files.digest(path);
+      if (digest === null) compared = false;
+      return digest === null || digest === wanted.sha256
+        ? []
+        : [{ path: name, problem: "its content changed (SHA-256 differs)" }];
     }),
   );
-  return found.flat();
+  return { problems: found.flat(), digests: compared };
 };
 
-async function problemOf(
+async function sizeProblem(
+  files: CheckpointFiles,
   path: string,
-  wanted: { readonly bytes: number; readonly sha256: string },
-  digests: boolean,
+  { bytes, wanted }: { readonly bytes: number | undefined; readonly wanted: number },
 ): Promise<string | undefined> {
-  const bytes = await sizeOf(path);
   if (bytes === undefined) return "missing";
-  if (bytes !== wanted.bytes) return `${bytes} bytes instead of ${wanted.bytes}`;
-  if (path.endsWith(".safetensors")) {
-    const promised = await safetensorsSize(path);
-    if (typeof promised === "string") return promised;
-    if (promised !== bytes) return `its header promises ${promised} bytes, the file has ${bytes}`;
-  }
-  if (digests && (await sha256File(path)) !== wanted.sha256) return "its content changed (SHA-256 differs)";
-  return undefined;
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  if (bytes !== wanted) return `${bytes} bytes instead of ${wanted}`;
+  if (!path.endsWith(".safetensors")) return undefined;
+  const promised = await safetensorsSize(files, path);
+  if (typeof promised === "string") return promised;
+  return promised === bytes ? undefined : `its header promises ${promised} bytes, the file has ${bytes}`;
 }
 
 const LENGTH_BYTES = 8;
 const LARGEST_HEADER = 100_000_000;
 
 /** Bytes that the header of a safetensors file says it has, or a sentence when the header cannot be read. */
-export const safetensorsSize = async (path: string): Promise<number | string> => {
-  const file = await open(path, "r");
+export const safetensorsSize = async (
+  files: Pick<CheckpointFiles, "read">,
+  path: string,
+): Promise<number | string> => {
+  // Outside of the try: a machine that cannot be reached says nothing about the file.
+  const prefix = Buffer.from(await files.read(path, 0, LENGTH_BYTES));
+  if (prefix.length < LENGTH_BYTES) return "too short for a header";
+  const length = Number(prefix.readBigUInt64LE());
+  if (length > LARGEST_HEADER) return `a header of ${length} bytes is not plausible`;
+  const header = Buffer.from(await files.read(path, LENGTH_BYTES, LENGTH_BYTES + length));
+  if (header.length < length) return "its header is cut off";
   try {
-    const prefix = Buffer.alloc(LENGTH_BYTES);
-    if ((await file.read(prefix, 0, LENGTH_BYTES, 0)).bytesRead < LENGTH_BYTES)
-      return "too short for a header";
-    const length = Number(prefix.readBigUInt64LE());
-    if (length > LARGEST_HEADER) return `a header of ${length} bytes is not plausible`;
-    const header = Buffer.alloc(length);
-    if ((await file.read(header, 0, length, LENGTH_BYTES)).bytesRead < length) return "its header is cut off";
     return LENGTH_BYTES + length + lastOffset(JSON.parse(header.toString("utf8")));
   } catch (error) {
     return `its header cannot be read: ${messageOf(error)}`;
-  } finally {
-    await file.close();
   }
 };
 

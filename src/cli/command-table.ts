@@ -16,6 +16,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/quickstart.ts")).quickstartCommand,
   },
   {
+    usage: "doctor",
+    summary: "Check this machine, and with --on a profile's machine",
+    load: async () => (await import("./commands/doctor.ts")).doctorCommand,
+  },
+  {
     usage: "dataset pack <name>",
     summary: "Pack a corpus into checked Parquet shards and a lock",
     load: async () => (await import("./commands/dataset/pack.ts")).datasetPack,
@@ -66,6 +71,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/run/logs.ts")).runLogsCommand,
   },
   {
+    usage: "run watch [run..]",
+    summary: "Look after runs until they end: all, or those named",
+    load: async () => (await import("./commands/run/watch.ts")).runWatch,
+  },
+  {
     usage: "run stop <run>",
     summary: "Save a checkpoint and stop",
     load: async () => (await import("./commands/run/stop.ts")).runStop,
@@ -74,6 +84,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: "run resume <run>",
     summary: "Go on from the newest complete checkpoint",
     load: async () => (await import("./commands/run/resume.ts")).runResume,
+  },
+  {
+    usage: "run settle <run>",
+    summary: "Decide by hand what became of a lost run",
+    load: async () => (await import("./commands/run/settle.ts")).runSettle,
   },
   {
     usage: "checkpoint list <run>",

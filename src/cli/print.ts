@@ -14,6 +14,8 @@ export interface Printer {
   line(text: string): void;
   /** A line for people on stderr that must not be missed; commands put it into their JSON as well. */
   warn(text: string): void;
+  /** A line for people on stderr, beside what a command is for. */
+  note(text: string): void;
   /** What goes on right now, on one line of stderr that the next text replaces; nothing unless stderr is a terminal. */
   progress(text: string): void;
 }
@@ -47,6 +49,11 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
       if (json) return;
       clear();
       world.stderr.write(`${errorStyle.yellow("warning:")} ${visibleForeign(secrets.mask(text))}\n`);
+    },
+    note: (text) => {
+      if (json) return;
+      clear();
+      world.stderr.write(`${visibleForeign(secrets.mask(text))}\n`);
     },
     progress: (text) => {
       if (json || !world.stderr.isTerminal) return;

@@ -2,23 +2,28 @@
 export { layoutAt, type AttemptLayout } from "./attempt-layout.ts";
 export { findPython, type FoundPython } from "./find-python.ts";
 export type { Launcher } from "./launcher.ts";
-export { openLauncher, type LaunchWorld } from "./launchers.ts";
+export { openLauncher, type LaunchProgress, type LaunchWorld, type OnLaunchProgress } from "./launchers.ts";
 export { loadProfile, profileNames } from "./load-profile.ts";
 export { isMarker, markerOf } from "./marker.ts";
 export { planText, shellQuote } from "./plan-text.ts";
-export { preparePython, type PythonRequest } from "./prepare-python.ts";
+export { LauncherProfile, type FarProfile, type ProfileOf } from "./profile.ts";
+export { lockNames, plannedPython, preparePython, type PythonRequest } from "./prepare-python.ts";
+export { slurmSeconds } from "./slurm/times.ts";
 export { withProcessLock } from "./process-lock.ts";
 export { isOwnerGone, processOwner } from "./process-owner.ts";
 export {
   jobKey,
   JobKind,
   JobRef,
-  LauncherProfile,
-  LocalProfile,
+  JobEnvironment,
+  JobInput,
   WrapperResult,
+  END_CAUSES,
   type ArtifactStore,
   type AttemptContext,
   type Check,
+  type Continuation,
+  type EndCause,
   type Finding,
   type Job,
   type JobKey,

@@ -21,11 +21,14 @@ export interface Launcher {
   validate(job: Job): readonly LaunchProblem[];
   /** Pure: the same job and attempt give the same plan. */
   plan(job: Job, attempt: AttemptContext): Plan;
-  /** What can be asked of the machine before anything is started. */
+  /** What can be asked of the machine without a job: reachability, scheduler, Python, GPUs. For `doctor`. */
+  probe(): Promise<readonly Check[]>;
+  /** What can be asked of the machine for this job, `probe` included, before anything is started. */
   preflight(job: Job): Promise<readonly Check[]>;
   /** Sends that very plan. A lost reply is `ambiguous`, to be settled by `find`; never by a second submit. */
   submit(plan: Plan): Promise<Submission>;
   find(plan: Plan): Promise<Finding>;
+  /** All in as few queries as there are machines to ask. A failed query makes its jobs `unavailable`, never absent. */
   observe(refs: readonly JobRef[]): Promise<ReadonlyMap<JobKey, Observation>>;
   /** Yields new complete lines from the cursor on; ends when `signal` aborts or, without `follow`, at the end of the log. */
   logs(
@@ -35,4 +38,6 @@ export interface Launcher {
   ): AsyncIterable<LogChunk>;
   artifacts(ref: JobRef): ArtifactStore;
   cancel(ref: JobRef, mode: "graceful" | "now"): Promise<"requested" | "already-ended">;
+  /** Ends connections. The launcher is not used after it. */
+  close(): Promise<void>;
 }

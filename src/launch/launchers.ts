@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import { UserError } from "../core/errors.ts";
+import { InternalError, UserError } from "../core/errors.ts";
 import { readIfExists } from "../core/files.ts";
 import { secretsFrom, type Secrets } from "../core/secrets.ts";
 import type { Launcher } from "./launcher.ts";
-import type { LauncherProfile } from "./schema.ts";
+import type { LauncherProfile } from "./profile.ts";
 
 /** What a launcher needs of the world around it. */
 export interface LaunchWorld {
@@ -14,12 +14,25 @@ export interface LaunchWorld {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Folder of the payload; its `wrapper.sh` is sent along with every attempt. */
   readonly payload: string;
+  /** Told while something is sent to, or made on, the far machine; printing is the caller's business. */
+  readonly onProgress?: OnLaunchProgress;
 }
+
+/** What a launcher says while it works. `done` and `total` are bytes of uploads, or whatever `text` counts. */
+export interface LaunchProgress {
+  readonly kind: "upload" | "environment" | "note";
+  readonly text: string;
+  readonly done?: number;
+  readonly total?: number;
+}
+export type OnLaunchProgress = (event: LaunchProgress) => void;
 
 /** The world as an opened launcher sees it. */
 export interface OpenWorld extends LaunchWorld {
   readonly secrets: Secrets;
   readonly wrapper: string;
+  /** What each job of a chain runs; absent or empty where the payload has none. */
+  readonly link?: string;
   readonly cores: number;
 }
 
@@ -31,6 +44,10 @@ type Openers = {
 // Lazily imported: nobody loads a cloud provider's client to run something on this machine.
 const OPENERS: Openers = {
   local: async (profile, world) => (await import("./local/launcher.ts")).localLauncher(profile, world),
+  ssh: async (profile, world) => (await import("./ssh/launcher.ts")).sshLauncher(profile, world),
+  slurm: async (profile, world) => (await import("./slurm/launcher.ts")).slurmLauncher(profile, world),
+  sagemaker: async (profile, world) =>
+    (await import("./sagemaker/launcher.ts")).sagemakerLauncher(profile, world),
 };
 
 /** The launcher of a profile. UserError `PAYLOAD_INCOMPLETE` when the payload has no `wrapper.sh`. */
@@ -42,10 +59,27 @@ export const openLauncher = async (profile: LauncherProfile, world: LaunchWorld)
       hint: "the payload folder must be the one that came with this program",
     });
   }
-  return OPENERS[profile.kind](profile, {
+  const open: OpenWorld = {
     ...world,
     wrapper,
+    link: (await readIfExists(join(world.payload, "link.sh"))) ?? "",
     secrets: secretsFrom(world.environment),
     cores: availableParallelism(),
-  });
+  };
+  switch (profile.kind) {
+    case "local":
+      return OPENERS.local(profile, open);
+    case "ssh":
+      return OPENERS.ssh(profile, open);
+    case "slurm":
+      return OPENERS.slurm(profile, open);
+    case "sagemaker":
+      return OPENERS.sagemaker(profile, open);
+    default:
+      return unknownKind(profile);
+  }
 };
+
+function unknownKind(profile: never): never {
+  throw new InternalError("PROFILE_KIND", `There is no launcher for ${JSON.stringify(profile)}`);
+}

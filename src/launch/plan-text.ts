@@ -8,9 +8,9 @@ export const planText = (plan: Plan): string =>
     `marker  ${plan.attempt.marker}`,
     `folder  ${plan.cwd}`,
     "",
-    "command",
-    ...plan.argv.map((argument) => `  ${shellQuote(argument)}`),
-    "",
+    ...uploadLines(plan),
+    ...environmentLines(plan),
+    ...commandLines(plan),
     "environment (nothing else is passed on)",
     ...Object.entries(plan.environment)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -19,7 +19,11 @@ export const planText = (plan: Plan): string =>
           ? `  ${name}  (secret, read when the job starts)`
           : `  ${name}=${shellQuote(entry.value)}`,
       ),
+    ...(plan.dropped === undefined || plan.dropped.length === 0
+      ? []
+      : [`  kept away from the submission: ${plan.dropped.join(", ")}`]),
     "",
+    ...requestLines(plan),
     "files",
     ...plan.files.flatMap(fileLines),
     "",
@@ -29,18 +33,64 @@ export const planText = (plan: Plan): string =>
 export const shellQuote = (text: string): string =>
   /^[A-Za-z0-9_\-./:=@%+,]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
+// Scripts that come with this program: their digest says which ones they are. Everything else is printed whole.
+const SHIPPED = /\/(wrapper|link)\.sh$/;
+
+function uploadLines({ uploads }: Plan): string[] {
+  if (uploads.length === 0) return [];
+  const bytes = uploads.reduce((sum, upload) => sum + upload.bytes, 0);
+  return [
+    `uploads (${uploads.length} files, ${bytes} bytes; only what is not there yet)`,
+    ...uploads.map(
+      ({ role, path, source, bytes: size, sha256: digest }) =>
+        `  ${role}  ${path}  ${size} bytes, sha256 ${digest === "" ? "unknown" : digest}` +
+        (source === null ? ", must be there already" : `, from ${source}`),
+    ),
+    "",
+  ];
+}
+
+function environmentLines({ prepares }: Plan): string[] {
+  if (prepares === null) return [];
+  const { folder, python, locks, wheelhouse, device } = prepares;
+  return [
+    "Python environment (made once)",
+    `  ${folder}`,
+    `  from ${python} for ${device}, ${wheelhouse === null ? "packages from the index" : `wheels of ${wheelhouse}`}`,
+    ...locks.map((lock) => `  ${lock}`),
+    "",
+  ];
+}
+
+// A provider's API has no command of ours.
+function commandLines({ argv, further = [], request }: Plan): string[] {
+  if (request !== null) return [];
+  return [
+    "command",
+    ...argv.map((argument) => `  ${shellQuote(argument)}`),
+    "",
+    ...further.flatMap((command, index) => [
+      `command ${index + 2} of ${further.length + 1}`,
+      `  ${command.map(shellQuote).join(" ")}`,
+      "",
+    ]),
+  ];
+}
+
+function requestLines({ request }: Plan): string[] {
+  if (request === null) return [];
+  return ["request", ...indented(JSON.stringify(request, null, 2)), ""];
+}
+
 function fileLines(file: PlannedFile): string[] {
   const mode = file.mode.toString(8).padStart(4, "0");
   const head = `  ${file.path}  mode ${mode}, ${Buffer.byteLength(file.text)} bytes, sha256 ${sha256(file.text)}`;
-  // A script ships with this program: its digest says which one it is.
-  const isScript = (file.mode & 0o111) !== 0;
-  return isScript
-    ? [head]
-    : [
-        head,
-        ...file.text
-          .trimEnd()
-          .split("\n")
-          .map((line) => `    ${line}`),
-      ];
+  return SHIPPED.test(file.path) ? [head] : [head, ...indented(file.text)];
+}
+
+function indented(text: string): string[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => (line === "" ? "" : `    ${line}`));
 }

@@ -9,15 +9,17 @@ import { withoutUserinfo } from "../core/http.ts";
 import { runProgram } from "../core/process.ts";
 import type { Project } from "../core/project.ts";
 import { findPython, type FoundPython } from "./find-python.ts";
+import type { ProfileOf } from "./profile.ts";
 import { withProcessLock } from "./process-lock.ts";
-import type { LauncherProfile } from "./schema.ts";
 import { chooseCpuTorch } from "./torch-wheel.ts";
+
+type PythonChoice = Pick<ProfileOf<"local">, "device"> & { readonly python?: string | undefined };
 
 export interface PythonRequest {
   readonly project: Project;
   /** Folder of the payload with its lock files: torch, its CUDA libraries, everything else, and `extraLocks`. */
   readonly payload: string;
-  readonly profile: LauncherProfile;
+  readonly profile: PythonChoice;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   /** Progress: what is done, and each line of pip. */
@@ -38,16 +40,8 @@ const MARKER = "_COMPLETE.json";
  * Errors: those of `findPython`; `PAYLOAD_INCOMPLETE`; RemoteError `TORCH_UNREACHABLE`, `PACKAGES_FAILED`.
  */
 export const preparePython = async (request: PythonRequest): Promise<string> => {
-  const { project, payload, profile, environment, clock, onLine, signal, extraLocks = [] } = request;
-  const device = await deviceOf(profile, environment);
-  const locks = await Promise.all(
-    [...lockNames(device), ...extraLocks].map((name) => readLock(join(payload, name))),
-  );
-  const python = await findPython(environment, profile.python);
-  const wheels = environment["UNDERSTUDY_TORCH_WHEELS"] ?? null;
-  const minor = python.version.split(".").slice(0, 2).join(".");
-  const key = { locks, minor, device, wheels, platform: platform(), arch: arch() };
-  const folder = join(project.state, "environments", digestOf(key).slice(0, 16));
+  const { clock, onLine, signal } = request;
+  const { folder, python, device } = await placeOf(request);
   if (await isComplete(folder)) return interpreter(folder);
   const options = {
     clock,
@@ -60,11 +54,34 @@ export const preparePython = async (request: PythonRequest): Promise<string> => 
   });
 };
 
+/** The interpreter that `preparePython` would give, and whether it is there already. Makes nothing. */
+export const plannedPython = async (
+  request: PythonRequest,
+): Promise<{ readonly path: string; readonly isMade: boolean }> => {
+  const { folder } = await placeOf(request);
+  return { path: interpreter(folder), isMade: await isComplete(folder) };
+};
+
+async function placeOf(
+  request: PythonRequest,
+): Promise<{ readonly folder: string; readonly python: FoundPython; readonly device: Device }> {
+  const { project, payload, profile, environment, extraLocks = [] } = request;
+  const device = await deviceOf(profile, environment);
+  const locks = await Promise.all(
+    [...lockNames(device), ...extraLocks].map((name) => readLock(join(payload, name))),
+  );
+  const python = await findPython(environment, profile.python);
+  const wheels = environment["UNDERSTUDY_TORCH_WHEELS"] ?? null;
+  const minor = python.version.split(".").slice(0, 2).join(".");
+  const key = { locks, minor, device, wheels, platform: platform(), arch: arch() };
+  return { folder: join(project.state, "environments", digestOf(key).slice(0, 16)), python, device };
+}
+
 type Device = "cpu" | "cuda";
 
-function lockNames(device: Device): readonly string[] {
-  return device === "cuda" ? [TORCH_LOCK, CUDA_LOCK, LOCK] : [TORCH_LOCK, LOCK];
-}
+/** Names of the payload's lock files for a device, in the order of their installation. */
+export const lockNames = (device: Device): readonly string[] =>
+  device === "cuda" ? [TORCH_LOCK, CUDA_LOCK, LOCK] : [TORCH_LOCK, LOCK];
 
 async function build(
   folder: string,
@@ -180,10 +197,7 @@ function pipEnvironment(environment: PythonRequest["environment"]): Record<strin
   return { ...Object.fromEntries(kept), PIP_DISABLE_PIP_VERSION_CHECK: "1" };
 }
 
-async function deviceOf(
-  profile: LauncherProfile,
-  environment: PythonRequest["environment"],
-): Promise<Device> {
+async function deviceOf(profile: PythonChoice, environment: PythonRequest["environment"]): Promise<Device> {
   if (profile.device !== "auto") return profile.device;
   try {
     const answer = await runProgram(["nvidia-smi", "-L"], { env: environment, timeout: 30_000 });

@@ -1,35 +1,5 @@
 import { z } from "zod";
-
-/** WHERE a job runs. Other kinds join this union. */
-export const LocalProfile = z.strictObject({
-  schemaVersion: z.literal(1),
-  kind: z.literal("local"),
-  description: z.string().optional(),
-  python: z
-    .string()
-    .optional()
-    .describe(
-      "Python 3.10 or newer for the payload's environment. Default: the first fitting python3 on PATH",
-    ),
-  processes: z
-    .int()
-    .positive()
-    .default(1)
-    .describe("Training processes on this machine: one per GPU, or 1 on a CPU"),
-  device: z.enum(["auto", "cpu", "cuda"]).default("auto"),
-  threads: z
-    .int()
-    .positive()
-    .optional()
-    .describe("OMP_NUM_THREADS of each process. Default: cores divided by processes"),
-  graceSeconds: z
-    .int()
-    .positive()
-    .default(120)
-    .describe("How long a graceful stop may take before the group is killed"),
-});
-export const LauncherProfile = z.discriminatedUnion("kind", [LocalProfile]);
-export type LauncherProfile = z.infer<typeof LauncherProfile>;
+import type { LauncherProfile } from "./profile.ts";
 
 export const JobKind = z.enum(["train", "infer", "score", "measure", "merge"]);
 export type JobKind = z.infer<typeof JobKind>;
@@ -50,13 +20,46 @@ export interface Job {
   readonly diskBytes: number;
   /** Names of secrets the job needs in its environment. */
   readonly secrets: readonly string[];
+  /** What must lie on the machine before the job starts; empty where it is this machine. */
+  readonly inputs: readonly JobInput[];
+  /** How `python` comes to be there; null where it is made by other means (this machine, a container). */
+  readonly environment: JobEnvironment | null;
+  /** Estimated seconds of one training step, where somebody knows: how far a time limit reaches. */
+  readonly secondsPerStep?: number | undefined;
 }
+
+/** A file that the job reads. Its far path is its content's, or says its revision: it is never overwritten. */
+export const JobInput = z.strictObject({
+  role: z.enum(["payload", "data", "model"]),
+  /** Absolute path, or key in a bucket, on the machine that runs the job. */
+  path: z.string(),
+  /** Where it is here; null when it has to be there already. */
+  source: z.string().nullable(),
+  bytes: z.int().nonnegative(),
+  sha256: z.string(),
+});
+export type JobInput = z.infer<typeof JobInput>;
+
+/** A Python environment on the far side, made once for each digest of its lock files. */
+export const JobEnvironment = z.strictObject({
+  /** Final folder; `bin/python` in it is the job's interpreter. */
+  folder: z.string(),
+  /** Interpreter it is made from. */
+  python: z.string(),
+  /** Lock files of the payload, in the order of their installation; far paths. */
+  locks: z.array(z.string()).readonly(),
+  wheelhouse: z.string().nullable(),
+  device: z.enum(["cpu", "cuda"]),
+});
+export type JobEnvironment = z.infer<typeof JobEnvironment>;
 
 /** Which attempt of the run a plan is for. The marker names it on the far side; the token guards its writes. */
 export interface AttemptContext {
   readonly number: number;
   readonly marker: string;
   readonly token: string;
+  /** Nodes that were unfit for an earlier attempt of the run, as a scheduler names them. */
+  readonly excludedNodes?: readonly string[];
 }
 
 export interface PlannedFile {
@@ -73,19 +76,49 @@ export interface Plan {
   readonly attempt: AttemptContext;
   readonly files: readonly PlannedFile[];
   readonly argv: readonly [string, ...string[]];
+  /** Commands sent after it, in order: the later links of a chain. */
+  readonly further?: readonly (readonly [string, ...string[]])[];
   readonly cwd: string;
   /** Literal values, or the name of a secret that is looked up at the last moment. */
   readonly environment: Readonly<Record<string, { readonly value: string } | { readonly secret: string }>>;
+  /** Variables of this shell that the submission does not get to see. */
+  readonly dropped?: readonly string[];
+  /** Content-addressed files sent before: only what is missing there. */
+  readonly uploads: readonly JobInput[];
+  /** Made before the start where it is not there yet. */
+  readonly prepares: JobEnvironment | null;
+  /** Request to a provider's API, where there is one. */
+  readonly request: Readonly<Record<string, unknown>> | null;
 }
 
-/** How to find a job again: a URI such as `local://run-id/1`, and what the launcher needs besides. */
-export const JobRef = z.strictObject({
-  kind: z.literal("local"),
-  marker: z.string(),
-  /** Folder of the attempt. */
-  folder: z.string(),
-});
+/** Folder of the attempt, on the machine that runs it (SageMaker: its key in the bucket). */
+const located = { marker: z.string(), folder: z.string() };
+
+/** How to find a job again: what its launcher needs besides the marker. */
+export const JobRef = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("local"), ...located }),
+  z.strictObject({ kind: z.literal("ssh"), ...located, host: z.string() }),
+  z.strictObject({
+    kind: z.literal("slurm"),
+    ...located,
+    /** Of a federation; null for the only cluster. */
+    cluster: z.string().nullable(),
+    /** The links of the chain, in order; one for a single job. */
+    jobs: z.array(z.strictObject({ id: z.string().regex(/^\d+$/), link: z.int().positive() })).min(1),
+    /** Milliseconds since the epoch on this machine, a little before the submission. */
+    submittedAt: z.number(),
+  }),
+  z.strictObject({
+    kind: z.literal("sagemaker"),
+    ...located,
+    region: z.string(),
+    /** Name of the training job. */
+    job: z.string(),
+    submittedAt: z.number(),
+  }),
+]);
 export type JobRef = z.infer<typeof JobRef>;
+export type RefOf<Kind extends JobRef["kind"]> = Extract<JobRef, { kind: Kind }>;
 
 /** Identifies a job in a map of observations, e.g. `local://run-id-1`. */
 export type JobKey = `${string}://${string}`;
@@ -106,27 +139,80 @@ export const WrapperResult = z.strictObject({
 });
 export type WrapperResult = z.infer<typeof WrapperResult>;
 
-/** Evidence about one job at one moment; never a state by itself. */
+/** Why a job ended, as its scheduler says; the wrapper's result says how the program did. */
+export const END_CAUSES = [
+  "completed",
+  "failed",
+  "preempted",
+  "node_fail",
+  "walltime",
+  "out_of_memory",
+  "cancelled",
+  "cancelled_by_other",
+  "no_capacity",
+  "fenced",
+  /** It ended before the wrapper had claimed its marker: nothing of ours has run. */
+  "not_started",
+  /** A word that is not in the tables; it is in `detail`. */
+  "unknown",
+] as const;
+export type EndCause = (typeof END_CAUSES)[number];
+
+/** Evidence about one attempt at one moment; never a state by itself. */
 export type Observation =
-  | { readonly phase: "live"; readonly detail: string }
-  | { readonly phase: "ended"; readonly result: WrapperResult | null; readonly detail: string }
+  | {
+      readonly phase: "live";
+      readonly detail: string;
+      /** Where the scheduler tells: waiting for a machine, or on one. */
+      readonly state?: "queued" | "starting" | "running" | "stopping";
+    }
+  | {
+      readonly phase: "ended";
+      readonly result: WrapperResult | null;
+      readonly detail: string;
+      readonly cause?: EndCause;
+      /** The far side goes on with the next attempt by itself (requeue, next link of a chain). */
+      readonly continues?: Continuation;
+    }
   | { readonly phase: "absent"; readonly detail: string }
   | { readonly phase: "unavailable"; readonly detail: string };
 
+/** The next attempt of a run that nobody here has submitted: its number is the ended one's plus 1. */
+export interface Continuation {
+  readonly refs: readonly JobRef[];
+  readonly token: string;
+}
+
 export type Submission =
-  | { readonly outcome: "accepted"; readonly refs: readonly JobRef[] }
-  | { readonly outcome: "rejected"; readonly reason: string; readonly hint?: string }
+  | {
+      readonly outcome: "accepted";
+      readonly refs: readonly JobRef[];
+      /** What the person should know all the same, e.g. that a chain became shorter than planned. */
+      readonly note?: string;
+    }
+  | {
+      readonly outcome: "rejected";
+      readonly reason: string;
+      readonly hint?: string;
+      /** Certainly nothing was started, and it may be accepted later. Absent: it never will be. */
+      readonly retry?: "no_capacity" | "unreachable";
+    }
   | { readonly outcome: "ambiguous"; readonly reason: string };
 
 export type Finding =
-  | { readonly outcome: "found"; readonly refs: readonly JobRef[] }
+  | {
+      readonly outcome: "found";
+      readonly refs: readonly JobRef[];
+      /** Jobs of a chain that its interrupted submission has not come to: submitting the same plan again adds just these. */
+      readonly missingLinks?: number;
+    }
   | { readonly outcome: "none" }
   | { readonly outcome: "unavailable"; readonly reason: string };
 
-/** One preflight answer. A failed blocking check stops the start unless forced, which is recorded. */
+/** One preflight answer. A failed check stops the start unless forced, which is recorded; a warning is told and stops nothing. */
 export interface Check {
   readonly name: string;
-  readonly outcome: "ok" | "failed" | "unknown";
+  readonly outcome: "ok" | "failed" | "unknown" | "warning";
   readonly detail: string;
   readonly hint?: string;
 }
@@ -138,9 +224,12 @@ export interface LaunchProblem {
   readonly hint?: string;
 }
 
-/** Byte position in a log; survives restarts. */
+/** Position in a log; survives restarts. */
 export interface LogCursor {
+  /** Bytes, or lines where a provider keeps no bytes. */
   readonly offset: number;
+  /** Where a provider has tokens of its own, as JSON. */
+  readonly token?: string;
 }
 export interface LogChunk {
   readonly lines: readonly string[];
@@ -152,4 +241,8 @@ export interface ArtifactStore {
   list(folder: string): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
   /** Bytes [start, end) of a file. */
   read(path: string, start?: number, end?: number): Promise<Uint8Array>;
+  /** SHA-256 of a file, computed where it lies; null where that is not possible. */
+  digest(path: string): Promise<string | null>;
+  /** Copies a file to this machine: atomically, going on where an earlier copy stopped. */
+  download(path: string, to: string, options?: { readonly signal?: AbortSignal }): Promise<void>;
 }

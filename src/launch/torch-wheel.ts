@@ -7,7 +7,7 @@ import { runProgram } from "../core/process.ts";
 
 // The one place that knows where torch comes from. PyPI's Linux build brings gigabytes of CUDA libraries, which a
 // machine without a GPU has no use for.
-const CPU_INDEX = "https://download.pytorch.org/whl/cpu";
+export const CPU_INDEX = "https://download.pytorch.org/whl/cpu";
 
 export interface TorchQuestion {
   /** Interpreter of the environment that torch is for. */

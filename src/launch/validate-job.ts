@@ -52,7 +52,7 @@ const ManifestPaths = z.looseObject({
 function pathProblems(job: Job): LaunchProblem[] {
   const named: [string, string | null | undefined][] = [
     ["runFolder", job.runFolder],
-    ["python", job.python],
+    ...(isBareName(job) ? [] : [["python", job.python] satisfies [string, string]]),
     ["payload", job.payload],
     ...manifestPaths(job.manifest),
   ];
@@ -66,6 +66,11 @@ function pathProblems(job: Job): LaunchProblem[] {
       },
     ];
   });
+}
+
+// Inside an image the interpreter is the one on its PATH.
+function isBareName({ python, profile, environment }: Job): boolean {
+  return profile.kind !== "local" && environment === null && /^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(python);
 }
 
 function manifestPaths(manifest: Job["manifest"]): [string, string | null | undefined][] {

@@ -7,6 +7,18 @@ export {
   type PlanSources,
 } from "./plan.ts";
 export { DEFAULTS, QWEN_PREAMBLE, type Default } from "./defaults.ts";
+export { estimateTraining, type Estimate, type EstimateRequest } from "./estimate.ts";
+export {
+  GPUS,
+  MFU,
+  modelFacts,
+  SAVE_BYTES_PER_SECOND,
+  type GpuFacts,
+  type ModelFacts,
+} from "./estimate-facts.ts";
+export { checkpointSize } from "./estimate-memory.ts";
+export type { Span } from "./estimate-time.ts";
+export type { SplitCounts } from "./estimate-tokens.ts";
 export { explainRecipe, type Explanation } from "./explain.ts";
 export { jsonSchemaOf, recipeJsonSchema } from "./json-schema.ts";
 export { loadRecipe, type LoadedRecipe, type LoadRecipeOptions, type RecipeValue } from "./load.ts";

@@ -7,7 +7,7 @@ import type { Attempt } from "./schema.ts";
 import { jsonText, type StoreParts } from "./store-parts.ts";
 import type { Store } from "./store.ts";
 
-type AttemptTable = Pick<Store, "addAttempt" | "updateAttempt" | "endAttempt" | "attempts">;
+type AttemptTable = Pick<Store, "addAttempt" | "updateAttempt" | "endAttempt" | "attempts" | "openAttempts">;
 
 /** The table `attempts`. An ended attempt is never changed: a trigger of the database says so too. */
 export const attemptTable = ({ database, clock, guarded, addEvent }: StoreParts): AttemptTable => {
@@ -25,7 +25,9 @@ export const attemptTable = ({ database, clock, guarded, addEvent }: StoreParts)
   };
   return {
     attempts,
-    addAttempt: (lease) =>
+    openAttempts: () =>
+      database.all(AttemptRow, "SELECT * FROM attempts WHERE ended_at IS NULL ORDER BY run_id, number"),
+    addAttempt: (lease, { token = randomUUID(), refs = null } = {}) =>
       guarded(lease, () => {
         const { runId } = lease;
         const last = attempts(runId).at(-1);
@@ -36,11 +38,12 @@ export const attemptTable = ({ database, clock, guarded, addEvent }: StoreParts)
         const marker = markerOf(runId, number);
         database.run(
           `INSERT INTO attempts (run_id, number, marker, token, refs, started_at, evidence)
-           VALUES (?, ?, ?, ?, 'null', ?, 'null')`,
+           VALUES (?, ?, ?, ?, ?, ?, 'null')`,
           runId,
           number,
           marker,
-          randomUUID(),
+          token,
+          jsonText(refs),
           isoTime(clock),
         );
         addEvent(runId, { type: "attempt.opened", attempt: number, data: { marker } });

@@ -1,4 +1,4 @@
-import type { Observation, WrapperResult } from "../launch/index.ts";
+import type { EndCause, Observation, WrapperResult } from "../launch/index.ts";
 import { END_REASONS, type EndReason, type EndReasonName } from "./reasons.ts";
 
 /** What is known about an attempt besides what the launcher sees. */
@@ -9,8 +9,15 @@ export interface Evidence {
   readonly proof: boolean;
   /** The last event the payload wrote in this attempt, e.g. `stopped`; null when there is none. */
   readonly lastEvent: { readonly type: string; readonly code?: string | undefined } | null;
+  /** The attempt has left a newer complete checkpoint than there was before it. Default: no. */
+  readonly progress?: boolean;
   /** Absent in working queries, twice, past the launcher's lag, and no result file: decided by who watches. */
   readonly absenceProven?: boolean;
+  /**
+   * Files and records have had the launcher's lag to arrive since the end was first seen. Until then nothing is concluded
+   * from what is missing. Default: yes, nothing lags.
+   */
+  readonly waited?: boolean;
 }
 
 export interface Ending extends EndReason {
@@ -20,9 +27,14 @@ export interface Ending extends EndReason {
   readonly detail: string;
 }
 
+type Ended = Extract<Observation, { phase: "ended" }>;
+
 /**
- * How an attempt ended, or null while nothing proves that it has. Pure and total: an exit code that is not in CONTRACT.md
- * is a failure, a missing result is never success, `unavailable` and a single `absent` prove nothing.
+ * How an attempt ended, or null while nothing proves that it has. Pure and total. The three witnesses of success are the
+ * scheduler's end, a result with exit 0 and the job's own proof: with all three the scheduler's word for the end does not
+ * matter (a node may die right after the result was written), but for words nobody understands, which are neither success
+ * nor failure. An exit code that is not in CONTRACT.md is a failure, a missing result is never success, `unavailable` and
+ * a single `absent` prove nothing.
  */
 export const classify = (observation: Observation, evidence: Evidence): Ending | null => {
   switch (observation.phase) {
@@ -32,36 +44,86 @@ export const classify = (observation: Observation, evidence: Evidence): Ending |
     case "absent":
       return evidence.absenceProven ? ending("evidence_missing", null, observation.detail) : null;
     case "ended": {
-      const { result, detail } = observation;
-      if (result === null) return ending(evidence.stopRequested ? "cancelled" : "node_lost", null, detail);
-      return ending(reasonOf(result, evidence), result.exitCode, detail);
+      const name = reasonOf(observation, evidence);
+      return name === null
+        ? null
+        : ending(name, observation.result?.exitCode ?? null, seen(observation, name));
     }
     default:
       return null;
   }
 };
 
-function ending(name: EndReasonName, exitCode: number | null, seen: string): Ending {
+function ending(name: EndReasonName, exitCode: number | null, words: string): Ending {
   const row: EndReason = END_REASONS[name];
-  return { ...row, name, exitCode, detail: seen === "" ? row.sentence : `${row.sentence} (${seen})` };
+  return { ...row, name, exitCode, detail: words === "" ? row.sentence : `${row.sentence} (${words})` };
+}
+
+// Who reads that a run succeeded or crashed should also read that its scheduler says something else.
+function seen({ detail, cause }: Ended, name: EndReasonName): string {
+  const isOrdinary = cause === undefined || cause === "completed" || cause === "failed";
+  if (isOrdinary || name !== "succeeded") return detail;
+  return `${detail === "" ? "" : `${detail}; `}its scheduler says ${cause.replaceAll("_", " ")}`;
 }
 
 const EXIT = { success: 0, config: 2, stopped: 3, fenced: 75 } as const;
 
-function reasonOf(result: WrapperResult, evidence: Evidence): EndReasonName {
-  const { stopRequested, proof } = evidence;
+function reasonOf(observation: Ended, evidence: Evidence): EndReasonName | null {
+  const { cause, result } = observation;
+  if (cause === "unknown") return evidence.stopRequested ? "cancelled" : "unknown";
+  if (cause === "fenced") return "fenced";
+  if (result !== null) {
+    const decided = ownWords(result, evidence);
+    if (decided) return decided;
+  }
+  const named = cause && CAUSES[cause]?.(evidence);
+  if (named) return named;
+  return result === null ? withoutResult(observation, evidence) : byResult(result, evidence);
+}
+
+// What the program itself has made certain holds whatever else ended it.
+function ownWords(result: WrapperResult, { proof }: Evidence): EndReasonName | undefined {
+  if (result.reason !== "exited") return undefined;
+  if (result.exitCode === EXIT.success) return proof ? "succeeded" : undefined;
+  if (result.exitCode === EXIT.config) return "config_error";
+  return result.exitCode === EXIT.fenced ? "fenced" : undefined;
+}
+
+const unlessStopped =
+  (name: EndReasonName) =>
+  ({ stopRequested }: Evidence): EndReasonName =>
+    stopRequested ? "cancelled" : name;
+
+/** Ends that come from outside: the program's own exit code only says how it took them. */
+const CAUSES: Readonly<Partial<Record<EndCause, (evidence: Evidence) => EndReasonName>>> = {
+  preempted: unlessStopped("preempted"),
+  node_fail: unlessStopped("node_lost"),
+  walltime: (evidence) => unlessStopped(evidence.progress ? "walltime" : "walltime_no_progress")(evidence),
+  out_of_memory: () => "out_of_memory",
+  cancelled: unlessStopped("cancelled_by_other"),
+  cancelled_by_other: unlessStopped("cancelled_by_other"),
+};
+
+function withoutResult(observation: Ended, evidence: Evidence): EndReasonName | null {
+  const { cause, continues } = observation;
+  if (cause === undefined) return unlessStopped("node_lost")(evidence);
+  if (cause === "no_capacity" || cause === "not_started") return unlessStopped(cause)(evidence);
+  // The far side has gone on: nothing more is written for this attempt.
+  if (evidence.waited === false && !continues) return null;
+  const isWithoutTrace = cause === "failed" || continues !== undefined;
+  return unlessStopped(isWithoutTrace ? "node_lost" : "evidence_missing")(evidence);
+}
+
+function byResult(result: WrapperResult, evidence: Evidence): EndReasonName | null {
+  const { stopRequested, waited } = evidence;
   if (result.reason === "node-check") return stopRequested ? "cancelled" : "node_check";
   if (result.reason === "signalled") return signalled(result, evidence);
   switch (result.exitCode) {
     case EXIT.success:
-      if (proof) return "succeeded";
+      if (waited === false) return null;
       return stopRequested ? "cancelled" : "no_proof";
-    case EXIT.config:
-      return "config_error";
     case EXIT.stopped:
       return stopRequested ? "cancelled" : "stopped";
-    case EXIT.fenced:
-      return "fenced";
     default:
       return crash(evidence);
   }

@@ -26,6 +26,7 @@ export interface Database {
 }
 
 const BUSY_MILLISECONDS = 15_000;
+const MOST_STATEMENTS = 200;
 
 /**
  * Opens or makes the file: WAL, and FULL synchronisation, so that what was written before an effect is on disk when the
@@ -55,13 +56,22 @@ function wrap(library: Libsql.Database, path: string): Database {
       throw translated(error, path);
     }
   };
+  // Statements live outside of JavaScript's heap, and thousands of them are made before anybody collects them.
+  const statements = new Map<string, Libsql.Statement>();
+  const prepared = (sql: string): Libsql.Statement => {
+    const present = statements.get(sql);
+    if (present) return present;
+    const made = library.prepare(sql);
+    if (statements.size < MOST_STATEMENTS) statements.set(sql, made);
+    return made;
+  };
   const all: Database["all"] = (schema, sql, ...values) =>
-    guard(() => library.prepare(sql).all(...values)).map((row) => schema.parse(row));
+    guard(() => prepared(sql).all(...values)).map((row) => schema.parse(row));
   return {
     exec: (sql) => {
       guard(() => library.exec(sql));
     },
-    run: (sql, ...values) => guard(() => library.prepare(sql).run(...values)).changes,
+    run: (sql, ...values) => guard(() => prepared(sql).run(...values)).changes,
     all,
     // `get` of this library adds a column of its own.
     first: (schema, sql, ...values) => all(schema, sql, ...values)[0],
@@ -78,6 +88,7 @@ function wrap(library: Libsql.Database, path: string): Database {
       }
     },
     close: () => {
+      statements.clear();
       library.close();
     },
   };

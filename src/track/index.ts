@@ -1,6 +1,6 @@
 // Stage 4 of 7: what happened to a run, kept for good: states, attempts, events and metrics in one SQLite file.
 export { classify, type Ending, type Evidence } from "./classify.ts";
-export { ingestPayloadEvents, type ReadBytes } from "./ingest.ts";
+export { EVENTS_STREAM, ingestPayloadEvents, type ReadBytes } from "./ingest.ts";
 export type { Lease, LeaseAnswer, LeaseRequest } from "./leases.ts";
 export type { PayloadLine } from "./payload-lines.ts";
 export {
@@ -25,4 +25,13 @@ export {
 } from "./schema.ts";
 export { openStore } from "./sqlite-store.ts";
 export { mayGo, TRANSITIONS } from "./states.ts";
-export type { AttemptEnd, EventFilter, NewRun, PayloadBatch, RunFilter, Store } from "./store.ts";
+export type {
+  AttemptEnd,
+  EventFilter,
+  NewAttempt,
+  NewRun,
+  PayloadBatch,
+  RunFilter,
+  RunHead,
+  Store,
+} from "./store.ts";

@@ -3,7 +3,8 @@ import type { Lease } from "./leases.ts";
 import { readPayloadLine, type PayloadLine } from "./payload-lines.ts";
 import type { Store } from "./store.ts";
 
-const STREAM = "events.jsonl";
+/** Name of the stream that a payload writes its events to; its cursor counts bytes. */
+export const EVENTS_STREAM = "events.jsonl";
 const BLOCK = 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -21,7 +22,7 @@ export const ingestPayloadEvents = async (
 ): Promise<readonly PayloadLine[]> => {
   const taken: PayloadLine[] = [];
   for (;;) {
-    const from = store.cursor(lease.runId, STREAM);
+    const from = store.cursor(lease.runId, EVENTS_STREAM);
     const bytes = await completeLines(read, from);
     if (bytes === undefined) return taken;
     const lines = bytes
@@ -29,7 +30,8 @@ export const ingestPayloadEvents = async (
       .split("\n")
       .filter((line) => line.trim() !== "")
       .map(readPayloadLine);
-    if (store.ingest(lease, { stream: STREAM, from, to: from + bytes.length, lines })) taken.push(...lines);
+    if (store.ingest(lease, { stream: EVENTS_STREAM, from, to: from + bytes.length, lines }))
+      taken.push(...lines);
   }
 };
 

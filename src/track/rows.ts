@@ -1,8 +1,15 @@
 import { z } from "zod";
 import { JobKind } from "../launch/index.ts";
 import { RunState, type Attempt, type Metric, type Run, type RunEvent } from "./schema.ts";
+import type { RunHead } from "./store.ts";
 
 const Json = z.string().transform((text): unknown => JSON.parse(text));
+
+// Long, and seldom looked at: parsed when it is, once.
+const parsedLater = (text: string): (() => unknown) => {
+  let parsed: { readonly value: unknown } | undefined;
+  return () => (parsed ??= { value: JSON.parse(text) as unknown }).value;
+};
 
 /** Rows of the tables as the types of the schema. */
 export const RunRow = z
@@ -13,7 +20,7 @@ export const RunRow = z
     state: RunState,
     reason: z.string(),
     recipe_digest: z.string().nullable(),
-    lock: Json,
+    lock: z.string(),
     parent_id: z.string().nullable(),
     pipeline_id: z.string().nullable(),
     stop_requested: z.int(),
@@ -21,20 +28,42 @@ export const RunRow = z
     updated_at: z.string(),
     last_seen_at: z.string().nullable(),
   })
-  .transform((row): Run => ({
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    state: row.state,
-    reason: row.reason,
-    recipeDigest: row.recipe_digest,
-    lock: row.lock,
-    parentId: row.parent_id,
-    pipelineId: row.pipeline_id,
-    stopRequested: row.stop_requested !== 0,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    lastSeenAt: row.last_seen_at,
+  .transform((row): Run => {
+    const lock = parsedLater(row.lock);
+    return {
+      id: row.id,
+      kind: row.kind,
+      name: row.name,
+      state: row.state,
+      reason: row.reason,
+      recipeDigest: row.recipe_digest,
+      get lock(): unknown {
+        return lock();
+      },
+      parentId: row.parent_id,
+      pipelineId: row.pipeline_id,
+      stopRequested: row.stop_requested !== 0,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+      lastSeenAt: row.last_seen_at,
+    };
+  });
+
+export const RunHeadRow = z
+  .object({
+    id: z.string(),
+    kind: JobKind,
+    state: RunState,
+    reason: z.string(),
+    parent_id: z.string().nullable(),
+    stop_requested: z.int(),
+    last_seen_at: z.string().nullable(),
+  })
+  .transform(({ parent_id, stop_requested, last_seen_at, ...row }): RunHead => ({
+    ...row,
+    parentId: parent_id,
+    stopRequested: stop_requested !== 0,
+    lastSeenAt: last_seen_at,
   }));
 
 export const AttemptRow = z

@@ -1,15 +1,28 @@
 import { isoTime } from "../core/clock.ts";
 import { InternalError } from "../core/errors.ts";
 import type { Value } from "./database.ts";
-import { RunRow } from "./rows.ts";
+import { RunHeadRow, RunRow } from "./rows.ts";
+import { TERMINAL_STATES } from "./schema.ts";
 import { jsonText, type StoreParts } from "./store-parts.ts";
 import { mayGo } from "./states.ts";
 import type { RunFilter, Store } from "./store.ts";
 
 type RunTable = Pick<
   Store,
-  "createRun" | "getRun" | "findRun" | "listRuns" | "requestStop" | "transition" | "clearStop" | "markSeen"
+  | "createRun"
+  | "getRun"
+  | "findRun"
+  | "listRuns"
+  | "watchedRuns"
+  | "requestStop"
+  | "transition"
+  | "clearStop"
+  | "markSeen"
+  | "markAllSeen"
 >;
+
+// A blocked run has ended only as long as what it waits for has.
+const OVER = TERMINAL_STATES.filter((state) => state !== "blocked");
 
 /** The table `runs`. */
 export const runTable = (parts: StoreParts): RunTable => {
@@ -44,6 +57,13 @@ export const runTable = (parts: StoreParts): RunTable => {
         ...values,
       );
     },
+    watchedRuns: () =>
+      database.all(
+        RunHeadRow,
+        `SELECT id, kind, state, reason, parent_id, stop_requested, last_seen_at FROM runs
+         WHERE state NOT IN (${OVER.map(() => "?").join(", ")}) ORDER BY created_at, rowid`,
+        ...OVER,
+      ),
     requestStop: (id) => {
       database.transaction(() => {
         if (getRun(id).stopRequested) return;
@@ -79,6 +99,14 @@ export const runTable = (parts: StoreParts): RunTable => {
         database.run("UPDATE runs SET stop_requested = 0 WHERE id = ?", lease.runId);
         addEvent(lease.runId, { type: "run.stop_withdrawn", data: {} });
       });
+    },
+    markAllSeen: (ids) => {
+      if (ids.length === 0) return;
+      database.run(
+        "UPDATE runs SET last_seen_at = ? WHERE id IN (SELECT value FROM json_each(?))",
+        isoTime(clock),
+        JSON.stringify(ids),
+      );
     },
     markSeen: (lease) => {
       guarded(lease, () =>

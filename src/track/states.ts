@@ -8,7 +8,8 @@ export const TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {
   draft: ["packaged", "blocked", "failed", "cancelled"],
   packaged: ["waiting", "blocked", "submitting", "failed", "cancelled"],
   waiting: ["submitting", "blocked", "cancelled", "failed", "timed_out"],
-  blocked: ["submitting", "cancelled"],
+  // The run it waits for goes on after all.
+  blocked: ["waiting", "submitting", "cancelled"],
   submitting: [
     "ambiguous",
     "waiting",
@@ -68,6 +69,7 @@ export const TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {
     "timed_out",
     "lost",
   ],
+  // The far side may have gone on by itself and finished before anybody looked.
   recovering: [
     "submitting",
     "waiting",
@@ -75,6 +77,7 @@ export const TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {
     "starting",
     "running",
     "cancelling",
+    "succeeded",
     "failed",
     "cancelled",
     "timed_out",

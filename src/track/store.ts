@@ -34,6 +34,19 @@ export interface AttemptEnd {
   readonly evidence: unknown;
 }
 
+/** What a watcher needs to know of a run before it acts on it. */
+export type RunHead = Pick<
+  Run,
+  "id" | "kind" | "state" | "reason" | "parentId" | "stopRequested" | "lastSeenAt"
+>;
+
+/** How a new attempt came about. Default: a new one of ours, with a fresh token and no job yet. */
+export interface NewAttempt {
+  /** The far side began it by itself and chose the token. */
+  readonly token?: string;
+  readonly refs?: unknown;
+}
+
 /** Lines of a payload stream between two byte positions, with what was read from them. */
 export interface PayloadBatch {
   readonly stream: string;
@@ -53,6 +66,10 @@ export interface Store {
   findRun(id: string): Run | undefined;
   /** Newest first. */
   listRuns(filter?: RunFilter): readonly Run[];
+  /** Runs that have not ended, and blocked ones, oldest first; without their locks, so that thousands cost little. */
+  watchedRuns(): readonly RunHead[];
+  /** The attempts of all runs that have not ended. */
+  openAttempts(): readonly Attempt[];
   /** Anybody may ask for a stop; whoever holds the run acts on it. */
   requestStop(id: string): void;
 
@@ -69,9 +86,11 @@ export interface Store {
   clearStop(lease: Lease): void;
   /** The job itself was seen just now. */
   markSeen(lease: Lease): void;
+  /** The same of many runs in which nothing else changes, in one transaction. Needs no lease: it only moves forward. */
+  markAllSeen(ids: readonly string[]): void;
 
   /** Records intent and marker before anything is sent. InternalError `ATTEMPT_OPEN` while an earlier one has not ended. */
-  addAttempt(lease: Lease): Attempt;
+  addAttempt(lease: Lease, attempt?: NewAttempt): Attempt;
   /** Keeps what the launcher answered. */
   updateAttempt(
     lease: Lease,

@@ -1,18 +1,22 @@
 import { rename } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { InternalError } from "../core/errors.ts";
 import { exists, syncFolder } from "../core/files.ts";
+import type { DatasetLock } from "../dataset/index.ts";
 import type { Recipe } from "../recipe/index.ts";
 import { TERMINAL_STATES, type Run } from "../track/index.ts";
 import { evaluationManifest, openTasks, type EvaluationKind, type OpenTask } from "./evaluation-jobs.ts";
+import { placeEvaluation } from "./evaluation-place.ts";
+import { collectRows, forgetHalves } from "./evaluation-rows.ts";
 import type { PlannedCell } from "./evaluation-tasks.ts";
 import { followRun, followToSuccess } from "./follow.ts";
 import type { PayloadSnapshot } from "./payload-snapshot.ts";
-import { checkJob, runFolder } from "./prepare-training.ts";
+import { checkJob } from "./check-job.ts";
 import { DONE } from "./proof.ts";
 import { lockOf, type RunLock } from "./run-lock.ts";
 import { resumeRun, startRun } from "./runs.ts";
 import type { Shop } from "./shop.ts";
+import { refsOf } from "./submit.ts";
 
 /** What is evaluated, and with what. */
 export interface EvaluationSubject {
@@ -20,6 +24,7 @@ export interface EvaluationSubject {
   readonly run: Run;
   readonly lock: RunLock;
   readonly recipe: Recipe;
+  readonly data: DatasetLock;
   readonly model: { readonly path: string; readonly revision: string };
   readonly payload: PayloadSnapshot;
   readonly python: string;
@@ -36,20 +41,45 @@ export const evaluateKind = async (
   kind: EvaluationKind,
 ): Promise<void> => {
   await finishLive(shop, subject, kind);
-  const tasks = await openTasks(kind, subject.cells);
-  if (tasks.length === 0) return;
-  await setAsideChanged(shop, tasks);
+  const missing = await openTasks(kind, subject.cells);
+  if (missing.length === 0) return;
+  await setAsideChanged(shop, missing);
   const children = shop.store.listRuns({ kind }).filter(({ parentId }) => parentId === subject.run.id);
+  const tasks = await fetched(shop, subject, { kind, missing, children });
+  if (tasks.length === 0) return;
   const short = children.find((child) => child.state !== "succeeded" && covers(child, tasks));
   const child = short
     ? await resumeRun(shop, short.id)
     : await startKind(shop, subject, { kind, tasks, number: children.length + 1 });
-  await followToSuccess(shop, child.id);
+  const done = await followToSuccess(shop, child.id);
+  await collectRows(
+    shop,
+    done,
+    tasks.map(({ proof }) => proof),
+  );
   if ((await openTasks(kind, subject.cells)).length === 0) return;
   throw new InternalError("ROWS_LOST", `Run ${child.id} succeeded, but its rows are not what it wrote`, {
     hint: "is another program changing the evaluations folder in the state folder?",
   });
 };
+
+// A job that ran elsewhere may have succeeded without its rows having been fetched.
+async function fetched(
+  shop: Shop,
+  { cells }: EvaluationSubject,
+  work: {
+    readonly kind: EvaluationKind;
+    readonly missing: readonly OpenTask[];
+    readonly children: readonly Run[];
+  },
+): Promise<readonly OpenTask[]> {
+  const folders = work.missing.map(({ proof }) => proof);
+  for (const child of work.children.filter(({ state }) => state === "succeeded"))
+    await collectRows(shop, child, folders);
+  const left = await openTasks(work.kind, cells);
+  await forgetHalves(left.map(({ proof }) => proof));
+  return left;
+}
 
 // Our own too when all its tasks are done: the job may have ended while nobody looked, and its record must say so.
 async function finishLive(
@@ -71,13 +101,14 @@ function foldersOf(run: Run): readonly string[] {
   return proof.kind === "tasks" ? proof.tasks.map(({ folder }) => folder) : [];
 }
 
+// A task's folder has the digest of its content as its name, on every machine.
 const isAmong = (folder: string, tasks: readonly OpenTask[]): boolean =>
-  tasks.some(({ proof }) => proof.folder === folder);
+  tasks.some(({ proof }) => basename(proof.folder) === basename(folder));
 
 // One for other tasks has other folders and is left alone.
 function covers(run: Run, tasks: readonly OpenTask[]): boolean {
-  const own = new Set(foldersOf(run));
-  return tasks.every(({ proof }) => own.has(proof.folder));
+  const own = new Set(foldersOf(run).map((folder) => basename(folder)));
+  return tasks.every(({ proof }) => own.has(basename(proof.folder)));
 }
 
 // The payload skips what says that it is finished, so rows that changed afterwards would never be written anew.
@@ -100,21 +131,21 @@ async function freeName(wanted: string): Promise<string> {
 
 async function startKind(
   shop: Shop,
-  { run, lock, recipe, model, payload, python, cells }: EvaluationSubject,
+  subject: EvaluationSubject,
   work: { readonly kind: EvaluationKind; readonly tasks: readonly OpenTask[]; readonly number: number },
 ): Promise<Run> {
-  const { kind, tasks } = work;
+  const { run, lock, recipe, cells } = subject;
+  const { kind } = work;
   const id = `${run.id}-${kind}-${work.number}`;
   const rows = cells.reduce((sum, { planned }) => sum + planned.expected.length, 0);
-  const { device } = lock.job.profile;
+  const trainedOn = shop.store.attempts(run.id).flatMap(refsOf).at(-1);
+  const { model, device, at, ...places } = await placeEvaluation(shop, { ...subject, kind, id, trainedOn });
+  const tasks = work.tasks.map(at);
   const job = {
-    ...lock.job,
+    ...places,
     kind,
     runId: id,
-    runFolder: runFolder(shop, id),
     manifest: evaluationManifest(kind, { recipe, model, device, run: id, tasks }),
-    python,
-    payload: payload.folder,
     diskBytes: DISK[kind] * rows,
   };
   await checkJob(shop, job, false);

@@ -1,10 +1,11 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import {
+  findCheckpoints,
   listCheckpoints,
-  scanCheckpoints,
   selectCheckpoints,
-  verifyCheckpoint,
+  verifyListed,
   weightsDigest,
+  type CheckpointFiles,
   type CheckpointManifest,
 } from "../checkpoint/index.ts";
 import { InternalError, UserError } from "../core/errors.ts";
@@ -23,9 +24,10 @@ import { planCells } from "./evaluation-tasks.ts";
 import { followRun } from "./follow.ts";
 import { snapshotPayload } from "./payload-snapshot.ts";
 import { withLease } from "./lease.ts";
-import { pythonFor } from "./prepare-training.ts";
+import { pythonFor } from "./python-for.ts";
 import { lockOf, type RunLock } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
+import { launcherOf, refsOf } from "./submit.ts";
 
 /**
  * Evaluates a finished training run: base model, lowest dev loss and last checkpoint on seen and unseen test roles.
@@ -105,7 +107,16 @@ async function evaluateSystems(shop: Shop, { run, lock, resolved, systems }: Tra
       payloadDigest: payload.digest,
       folder: join(shop.project.state, "evaluations"),
     });
-    const subject = { run, lock, recipe: resolved.recipe, model: modelOf(lock), payload, python, cells };
+    const subject = {
+      run,
+      lock,
+      recipe: resolved.recipe,
+      data: dataset.lock,
+      model: modelOf(lock),
+      payload,
+      python,
+      cells,
+    };
     await recordOpening(shop, run, systems);
     for (const kind of EVALUATION_KINDS) await evaluateKind(shop, subject, kind);
     const results = await Promise.all(
@@ -125,13 +136,21 @@ async function evaluateSystems(shop: Shop, { run, lock, resolved, systems }: Tra
 }
 
 // Rows are filed under the digest of the weights, so the weights must be those the digest was taken of.
-async function requireSound(manifest: CheckpointManifest): Promise<void> {
-  const { id, uri, files, step } = manifest;
-  const found = (await scanCheckpoints(dirname(uri))).find((one) => one.step === step);
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const problems = found?.complete
-    ? await verifyCheckpoint(uri, found.marker, { digests: bytes <= HASHED_AT_ONCE })
-    : [{ path: uri, problem: found?.reason ?? "the folder is gone" }];
+async function requireSound(files: CheckpointFiles, manifest: CheckpointManifest): Promise<void> {
+  const { id, uri, step } = manifest;
+  const listed = (await findCheckpoints(files, "output")).find((one) => one.checkpoint.step === step);
+  const found = listed?.checkpoint;
+  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+  const problems =
+    listed && found?.complete
+      ? (
+          await verifyListed(
+            files,
+            { folder: found.folder, sizes: listed.sizes, marker: found.marker },
+            { digests: bytes <= HASHED_AT_ONCE },
+          )
+        ).problems
+      : [{ path: uri, problem: found?.complete === false ? found.reason : "the folder is gone" }];
   const same = found?.complete && weightsDigest(found.marker) === manifest.weightsDigest;
   const [problem] = problems;
   if (problem === undefined && same) return;
@@ -159,6 +178,13 @@ async function recordOpening(shop: Shop, run: Run, systems: readonly System[]): 
   }
 }
 
+// The run's folder, on whatever machine it lies.
+async function filesOf(shop: Shop, run: Run): Promise<CheckpointFiles> {
+  const ref = shop.store.attempts(run.id).flatMap(refsOf).at(-1);
+  if (ref !== undefined) return (await launcherOf(shop, run)).artifacts(ref);
+  throw new InternalError("RUN_UNPLACED", `Run ${run.id} succeeded, but no attempt says where`);
+}
+
 function modelOf(lock: RunLock): { readonly path: string; readonly revision: string } {
   const { model } = lock.job.manifest;
   if (typeof model === "object" && model !== null && "path" in model && "revision" in model) {
@@ -176,7 +202,8 @@ async function systemsOf(
   const { lowestDevLoss, last } = selectCheckpoints(await listCheckpoints(shop.project, run.id));
   if (last === undefined) throw new UserError("NO_CHECKPOINT", `Run ${run.id} has no complete checkpoint`);
   const chosen = lowestDevLoss ?? last;
-  for (const manifest of new Set([chosen, last])) await requireSound(manifest);
+  const files = await filesOf(shop, run);
+  for (const manifest of new Set([chosen, last])) await requireSound(files, manifest);
   const { speaker } = resolved.recipe.evaluation;
   const base: System = {
     id: "base",

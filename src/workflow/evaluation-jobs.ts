@@ -15,8 +15,22 @@ const FILES: Readonly<Record<EvaluationKind, string>> = {
   measure: "measures.jsonl",
 };
 
+/** A task as the payload's manifest has it. */
+interface TaskManifest {
+  readonly system: { readonly id: string; readonly checkpoint: string | null; readonly speaker: string };
+  readonly suite: {
+    readonly id: string;
+    readonly shards: readonly string[];
+    readonly roles: readonly string[];
+  };
+  /** Folder of the rows. */
+  readonly output: string;
+  /** Folder of the answers that measures are taken of. */
+  readonly answers?: string;
+}
+
 interface TaskRecord {
-  readonly manifest: Readonly<Record<string, unknown>>;
+  readonly manifest: TaskManifest;
   readonly proof: Extract<Proof, { kind: "tasks" }>["tasks"][number];
 }
 

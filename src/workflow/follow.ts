@@ -3,31 +3,42 @@ import { TERMINAL_STATES, type PayloadLine, type Run } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
-
-const FASTEST = 200;
-const SLOWEST = 2000;
+import { nextWait, paceOf, waitUnavailable } from "./watch-pace.ts";
 
 /**
  * Looks at a run until it ends, and reports what happens. Rejects with the signal's reason when aborted: the run itself
- * goes on. Polls fast while something happens, slower while nothing does.
+ * goes on. Polls fast while something happens, slower while nothing does or nothing can be seen.
  */
 export const followRun = async (shop: Shop, runId: string): Promise<Run> => {
-  let wait = FASTEST;
+  const pace = paceOf(lockOf(shop.store.getRun(runId)).job.profile);
+  let wait = pace.fastest;
+  let failures = 0;
   let told = "";
   for (;;) {
     shop.signal.throwIfAborted();
-    const { run, lines, heldBy } = await advanceRun(shop, runId);
+    const { run, lines, heldBy, unavailable } = await advanceRun(shop, runId);
     for (const line of lines) report(shop, run, line);
     const words = `${run.state}: ${run.reason}`;
-    if (words !== told && (run.state === "recovering" || run.state === "ambiguous")) {
+    if (words !== told && TOLD.has(run.state)) {
       shop.onProgress({ type: "note", text: `${run.kind} ${words}` });
     }
-    told = words;
     if (TERMINAL_STATES.includes(run.state)) return run;
-    wait = lines.length > 0 || heldBy !== null ? FASTEST : Math.min(SLOWEST, wait * 1.3);
+    failures = unavailable === null ? 0 : failures + 1;
+    if (failures === 1) {
+      shop.onProgress({
+        type: "note",
+        text: `${runId} cannot be looked at: ${unavailable}; it is asked again`,
+      });
+    }
+    const changed = lines.length > 0 || heldBy !== null || words !== told;
+    told = words;
+    wait = failures > 0 ? waitUnavailable(pace, failures, runId) : nextWait(pace, wait, changed);
     await shop.clock.sleep(wait, shop.signal);
   }
 };
+
+// What these mean should not be missed by somebody who waits for steps.
+const TOLD = new Set<Run["state"]>(["recovering", "ambiguous", "waiting", "queued"]);
 
 /** Follows a run and throws RemoteError `RUN_FAILED` unless it succeeds. */
 export const followToSuccess = async (shop: Shop, runId: string): Promise<Run> => {

@@ -13,6 +13,26 @@ export interface PreparedModel {
   readonly revision: string;
 }
 
+/** Where published weights lie on this machine. */
+export const publishedFolder = (
+  { project }: Pick<Shop, "project">,
+  { id, revision }: Extract<ModelChoice, { kind: "hub" }>,
+): string => join(modelsFolder(project), `${id.replaceAll("/", "--")}@${revision}`);
+
+/** A tiny model's folder on this machine; `revision` null while it is not made. */
+export const madeModel = async (
+  { project }: Pick<Shop, "project">,
+  { seed }: Extract<ModelChoice, { kind: "tiny" }>,
+  payload: Pick<PayloadSnapshot, "digest">,
+): Promise<{ readonly path: string; readonly revision: string | null }> => {
+  const path = join(modelsFolder(project), `tiny-${seed}-${payload.digest.slice(0, 12)}`);
+  const revision = await readIfExists(revisionFile(path));
+  return { path, revision: revision !== undefined && (await exists(path)) ? revision.trim() : null };
+};
+
+const modelsFolder = ({ state }: Shop["project"]): string => join(state, "models");
+const revisionFile = (path: string): string => `${path}.revision`;
+
 /**
  * The model folder of a recipe on this machine. The tiny one is made on the spot, once per seed and payload; published
  * weights must lie under the state's models folder already (UserError `MODEL_MISSING` says where and how). The interpreter
@@ -23,25 +43,18 @@ export const prepareModel = async (
   choice: ModelChoice,
   from: { readonly python: () => Promise<string>; readonly payload: PayloadSnapshot },
 ): Promise<PreparedModel> => {
-  const models = join(shop.project.state, "models");
-  if (choice.kind === "hub") return published(models, choice);
-  const path = join(models, `tiny-${choice.seed}-${from.payload.digest.slice(0, 12)}`);
-  const revisionFile = `${path}.revision`;
-  const known = async (): Promise<PreparedModel | undefined> => {
-    const revision = await readIfExists(revisionFile);
-    return revision !== undefined && (await exists(path)) ? { path, revision: revision.trim() } : undefined;
-  };
-  const present = await known();
-  if (present) return present;
+  if (choice.kind === "hub") return published(shop, choice);
+  const { path, revision } = await madeModel(shop, choice, from.payload);
+  if (revision !== null) return { path, revision };
   const options = { clock: shop.clock, signal: shop.signal };
   return withProcessLock(`${path}.lock`, options, async () => {
     // Whoever held the lock before may have made it.
-    const made = await known();
-    if (made) return made;
+    const made = await madeModel(shop, choice, from.payload);
+    if (made.revision !== null) return { path, revision: made.revision };
     const python = await from.python();
-    const revision = await buildTiny(shop, { python, payload: from.payload, path, seed: choice.seed });
-    await writeAtomic(revisionFile, `${revision}\n`);
-    return { path, revision };
+    const built = await buildTiny(shop, { python, payload: from.payload, path, seed: choice.seed });
+    await writeAtomic(revisionFile(path), `${built}\n`);
+    return { path, revision: built };
   });
 };
 
@@ -69,16 +82,20 @@ async function buildTiny(
   });
 }
 
-async function published(
-  models: string,
+async function published(shop: Shop, choice: Extract<ModelChoice, { kind: "hub" }>): Promise<PreparedModel> {
+  const path = publishedFolder(shop, choice);
+  if (await exists(join(path, "config.json"))) return { path, revision: `${choice.id}@${choice.revision}` };
+  throw modelMissing(choice, path);
+}
+
+/** What to do about weights that have to lie on this machine and do not. */
+export const modelMissing = (
   { id, revision }: Extract<ModelChoice, { kind: "hub" }>,
-): Promise<PreparedModel> {
-  const path = join(models, `${id.replaceAll("/", "--")}@${revision}`);
-  if (await exists(join(path, "config.json"))) return { path, revision: `${id}@${revision}` };
-  throw new UserError("MODEL_MISSING", `The weights of ${id} at ${revision} are not on this machine`, {
+  path: string,
+): UserError =>
+  new UserError("MODEL_MISSING", `The weights of ${id} at ${revision} are not on this machine`, {
     hint: `download them once: hf download ${id} --revision ${revision} --local-dir ${path}`,
   });
-}
 
 function lastLine(text: string): string {
   return text.trim().split("\n").at(-1) ?? "";

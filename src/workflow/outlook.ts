@@ -1,19 +1,55 @@
 import { TERMINAL_STATES, type Attempt, type Run } from "../track/index.ts";
 
-// Who watches looks every two seconds at most.
+// Who watches a run of this machine looks every two seconds at most.
 const WATCHED_MILLISECONDS = 15_000;
 
+type OutlookAttempt = Pick<Attempt, "startedAt">;
+
+export interface OutlookOptions {
+  /** The longest time between two looks of who watches. Default 15 s. */
+  readonly watchedMilliseconds?: number;
+  /** Why its job cannot be seen now. */
+  readonly unavailable?: string | null;
+}
+
 /** What happens next with a run, and who has to do something, in one sentence. `attempt` is its newest. */
-export const outlook = (run: Run, now: number, attempt?: Pick<Attempt, "startedAt">): string => {
-  if (run.state === "succeeded") {
-    return run.kind === "train" ? `compare its checkpoints: understudy eval start ${run.id}` : "done";
+export const outlook = (
+  run: Run,
+  now: number,
+  attempt?: OutlookAttempt,
+  options: OutlookOptions = {},
+): string => {
+  if (TERMINAL_STATES.includes(run.state)) return afterwards(run);
+  const watch = `watch it: understudy run watch ${run.id}`;
+  const stale = staleSince(run, attempt);
+  const isBlind = options.unavailable !== undefined && options.unavailable !== null;
+  if (isBlind) {
+    const since = stale === null ? "it has not been seen yet" : `stale since ${stale}`;
+    return `${since}: it cannot be looked at now (${options.unavailable}); nothing is concluded from that`;
   }
-  if (run.state === "lost") return "a person has to decide: resume it, or look at its machine";
-  if (TERMINAL_STATES.includes(run.state)) return `resume it: understudy run resume ${run.id}`;
-  const watch = `watch it: understudy run logs ${run.id} -f`;
-  const seen = run.lastSeenAt === null ? Number.NaN : Date.parse(run.lastSeenAt);
-  // What was seen of an earlier attempt says nothing of this one.
-  if (Number.isNaN(seen) || seen < Date.parse(attempt?.startedAt ?? "")) return `runs by itself; ${watch}`;
-  if (now - seen < WATCHED_MILLISECONDS) return "somebody watches it";
-  return `stale since ${run.lastSeenAt}: the job goes on by itself, its record does not until somebody watches; ${watch}`;
+  if (run.state === "waiting" || run.state === "recovering") return `goes on when somebody watches; ${watch}`;
+  if (run.state === "ambiguous") return `is settled by looking for its job, when somebody watches; ${watch}`;
+  if (stale === null) return `runs by itself; ${watch}`;
+  const watched = options.watchedMilliseconds ?? WATCHED_MILLISECONDS;
+  if (now - Date.parse(stale) < watched) return "somebody watches it";
+  return `stale since ${stale}: the job goes on by itself, its record does not until somebody watches; ${watch}`;
+};
+
+function afterwards({ id, kind, state, parentId }: Run): string {
+  if (state === "succeeded")
+    return kind === "train" ? `compare its checkpoints: understudy eval start ${id}` : "done";
+  if (state === "lost") {
+    return `a person has to decide: look at its machine, then understudy run resume ${id} or understudy run settle ${id}`;
+  }
+  if (state === "blocked" && parentId !== null)
+    return `goes on when ${parentId} does: understudy run resume ${parentId}`;
+  return `resume it: understudy run resume ${id}`;
+}
+
+/** When the job of a live run was last seen; null when not yet. What was seen of an earlier attempt says nothing of this one. */
+export const staleSince = (run: Run, attempt?: OutlookAttempt): string | null => {
+  const { lastSeenAt } = run;
+  if (lastSeenAt === null || TERMINAL_STATES.includes(run.state)) return null;
+  const isEarlier = Date.parse(lastSeenAt) < Date.parse(attempt?.startedAt ?? "");
+  return isEarlier ? null : lastSeenAt;
 };

@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { digestOf, sha256 } from "../core/hash.ts";
 
 /**
- * Digest over everything that runs on the other machine: the package, its lock files and the wrapper.
+ * Digest over everything that runs on the other machine: the package, its lock files, the wrapper and the other scripts.
  * Tests and caches do not count: they change nothing that a run computes.
  */
 export const payloadDigest = async (payload: string): Promise<string> => {
@@ -25,7 +25,7 @@ export const payloadFiles = async (payload: string): Promise<readonly string[]> 
 const counts = (path: string): boolean =>
   (path.startsWith("understudy_payload/") && path.endsWith(".py")) ||
   (path.endsWith(".lock") && path !== "requirements-test.lock") ||
-  path === "wrapper.sh";
+  /^(wrapper\.sh|link\.sh|far\/[^/]+\.(sh|py))$/.test(path);
 
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { InternalError } from "../core/errors.ts";
 import { prettyIssues } from "../core/issues.ts";
-import { JobKind, LauncherProfile, type Job } from "../launch/index.ts";
+import { JobEnvironment, JobInput, JobKind, LauncherProfile, type Job } from "../launch/index.ts";
 import { Origin, ResolvedRecipe } from "../recipe/index.ts";
 import type { Run } from "../track/index.ts";
 
@@ -40,6 +40,10 @@ const JobShape = z.strictObject({
   profile: LauncherProfile,
   diskBytes: z.number(),
   secrets: z.array(z.string()),
+  // Locks written before jobs could run elsewhere have neither.
+  inputs: z.array(JobInput).default([]),
+  environment: JobEnvironment.nullable().default(null),
+  secondsPerStep: z.number().optional(),
 });
 
 /** Recipe + profile + environment + code: what a run can be repeated from. Stored with the run, never changed. */

@@ -1,5 +1,5 @@
-import { UserError } from "../core/errors.ts";
-import type { Job } from "../launch/index.ts";
+import { RemoteError, UserError } from "../core/errors.ts";
+import type { Job, JobRef } from "../launch/index.ts";
 import { newRunId, TERMINAL_STATES, type NewRun, type Run, type RunState } from "../track/index.ts";
 import { advanceRun, type Advance } from "./advance.ts";
 import { RESUMED } from "./end-attempt.ts";
@@ -7,6 +7,7 @@ import { recordGit } from "./git-state.ts";
 import { withLease } from "./lease.ts";
 import { move } from "./move.ts";
 import type { PreparedTraining } from "./prepare-training.ts";
+import { runFolder } from "./run-folder.ts";
 import type { Proof, RunLock } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { launcherOf, openAttempt, refsOf } from "./submit.ts";
@@ -27,11 +28,11 @@ export const startRun = async (shop: Shop, request: NewJob): Promise<Run> => {
   if (shop.store.findRun(job.runId) === undefined) {
     const lock: RunLock = {
       schemaVersion: 1,
-      job: { ...job, manifest: { ...job.manifest }, secrets: [...job.secrets] },
+      job: { ...job, manifest: { ...job.manifest }, secrets: [...job.secrets], inputs: [...job.inputs] },
       proof: request.proof,
       profileName: request.profileName,
       resolved: training?.resolution.resolved ?? null,
-      git: await recordGit(shop, job.runFolder),
+      git: await recordGit(shop, runFolder(shop, job.runId)),
       forced: [...(training?.forced ?? [])],
       origins: Object.fromEntries((training?.loaded.values ?? []).map(({ path, origin }) => [path, origin])),
     };
@@ -58,7 +59,8 @@ export const freshRunId = (shop: Shop, name: string): string => newRunId(name, s
 
 /**
  * Asks a run to save and stop (or ends it now), whoever controls it: where another controller holds the run (`heldBy`), the
- * request is recorded and that one acts on it. A run that has ended is a UserError.
+ * request is recorded and that one acts on it. The request stands even when its machine cannot be reached now (RemoteError
+ * `STOP_PENDING`): whoever watches passes it on. A run that has ended is a UserError.
  */
 export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Advance> => {
   const before = shop.store.getRun(runId);
@@ -67,24 +69,35 @@ export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now
   }
   shop.store.requestStop(runId);
   const attempt = openAttempt(shop, before);
-  const [ref] = attempt ? refsOf(attempt) : [];
-  if (ref && mode === "now") await (await launcherOf(shop, before)).cancel(ref, "now");
-  return advanceRun(shop, runId);
+  try {
+    if (mode === "now") await endNow(shop, before, attempt ? refsOf(attempt) : []);
+    return await advanceRun(shop, runId);
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error;
+    throw new RemoteError(
+      "STOP_PENDING",
+      `The stop of run ${runId} is recorded, but not passed on: ${error.message}`,
+      {
+        hint: `it is passed on as soon as the machine can be reached, by whoever watches: understudy run watch ${runId}`,
+        cause: error,
+      },
+    );
+  }
 };
+
+async function endNow(shop: Shop, run: Run, refs: readonly JobRef[]): Promise<void> {
+  const launcher = await launcherOf(shop, run);
+  for (const ref of refs) await launcher.cancel(ref, "now");
+}
 
 const RESUMABLE: readonly RunState[] = ["failed", "cancelled", "timed_out", "lost"];
 
-/** Opens another attempt of a run that ended short of its goal; it goes on from its newest complete checkpoint. */
+/**
+ * Opens another attempt of a run that ended short of its goal; it goes on from its newest complete checkpoint. Runs that
+ * were blocked by it wait for it again.
+ */
 export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
-  const run = shop.store.getRun(runId);
-  if (run.state === "succeeded") {
-    throw new UserError("RUN_SUCCEEDED", `Run ${runId} has succeeded: there is nothing to resume`);
-  }
-  if (!RESUMABLE.includes(run.state)) {
-    throw new UserError("RUN_LIVE", `Run ${runId} is ${run.state}: it does not need to be resumed`, {
-      hint: `follow it: understudy run logs ${runId} -f`,
-    });
-  }
+  requireResumable(shop.store.getRun(runId));
   const held = await withLease(shop, runId, async (lease) => {
     // Another resume may have come first: then this one has nothing left to do.
     if (!RESUMABLE.includes(shop.store.getRun(runId).state)) return;
@@ -98,5 +111,25 @@ export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
       hint: "try again in a minute",
     });
   }
-  return (await advanceRun(shop, runId)).run;
+  const { run } = await advanceRun(shop, runId);
+  const blocked = shop.store
+    .watchedRuns()
+    .filter(({ state, parentId }) => state === "blocked" && parentId === runId);
+  for (const { id } of blocked) await advanceRun(shop, id);
+  return run;
 };
+
+function requireResumable({ id, state, parentId }: Run): void {
+  if (RESUMABLE.includes(state)) return;
+  if (state === "succeeded") {
+    throw new UserError("RUN_SUCCEEDED", `Run ${id} has succeeded: there is nothing to resume`);
+  }
+  if (state === "blocked") {
+    throw new UserError("RUN_BLOCKED", `Run ${id} is blocked by run ${parentId ?? "?"}`, {
+      hint: `resume that one, and this one goes on by itself: understudy run resume ${parentId ?? "RUN"}`,
+    });
+  }
+  throw new UserError("RUN_LIVE", `Run ${id} is ${state}: it does not need to be resumed`, {
+    hint: `follow it: understudy run logs ${id} -f`,
+  });
+}

@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { prepareState, type Project } from "../core/project.ts";
 import { processOwner } from "../launch/index.ts";
 import { openStore, type Store } from "../track/index.ts";
+import { launcherPool, type LauncherPool } from "./launchers-pool.ts";
 import type { OnProgress } from "./progress.ts";
 
 /** Everything a workflow works with. */
@@ -15,6 +16,10 @@ export interface Shop {
   readonly onProgress: OnProgress;
   /** Checkpoints found broken by this process, so that each is hashed and told once. */
   readonly unsound: Set<string>;
+  /** Runs whose checkpoints this process has looked for. */
+  readonly collected: Set<string>;
+  /** Opened launchers, one for each profile. */
+  readonly launchers: LauncherPool;
   /** Folder of the Python payload. */
   readonly payload: string;
   /** Names this process for leases: host, pid, start time and boot. */
@@ -29,24 +34,29 @@ export interface ShopRequest {
   readonly onProgress?: OnProgress;
 }
 
-/** Runs `work` with the project's store open, and closes it. Refuses a state folder on a network filesystem. */
+/** Runs `work` with the project's store open, then closes it and all launchers. Refuses a state folder on a network filesystem. */
 export const withShop = async <Result>(
   request: ShopRequest,
   work: (shop: Shop) => Promise<Result>,
 ): Promise<Result> => {
   const { project, clock } = request;
   await prepareState(project);
+  const onProgress = request.onProgress ?? ((): void => {});
   const store = openStore(join(project.state, "state.sqlite"), clock);
+  const launchers = launcherPool({ ...request, onProgress });
   try {
     return await work({
       ...request,
       store,
-      onProgress: request.onProgress ?? (() => {}),
+      onProgress,
       unsound: new Set(),
+      collected: new Set(),
+      launchers,
       payload: join(project.launchers, "payload"),
       owner: await processOwner(),
     });
   } finally {
+    await launchers.close();
     store.close();
   }
 };

@@ -31,7 +31,7 @@ describe("no space for the checkpoints", () => {
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(
-      /error: The job would not run here:\n {2}disk: [\d.]+ [MG]B free, 127000\.0 GB needed \(\d+ and 127000000000000 bytes\)\n/,
+      /error: The job would not run here:\n {2}disk: [\d.]+ [MG]B free, 96648\.0 GB needed \(\d+ and 96648000000000 bytes\)\n/,
     );
     expect(stderr).toContain(`hint: free some space where ${join(project.state, "runs")}`);
     expect(stderr).toContain("or set UNDERSTUDY_STATE to a larger disk");

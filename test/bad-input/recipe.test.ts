@@ -189,7 +189,10 @@ describe("run start refuses the profile", () => {
         "local.yaml:4:1 devcie: unknown key",
       ],
     ],
-    ["schemaVersion: 1\nkind: slrum\n", ['local.yaml:2:1 kind: expected local, not "slrum"']],
+    [
+      "schemaVersion: 1\nkind: slrum\n",
+      ['local.yaml:2:1 kind: expected local or ssh or slurm or sagemaker, not "slrum"'],
+    ],
     ["", ["local.yaml:1:1 (whole file): the file is empty; expected keys and values"]],
     ["kind: [local\n", ["local.yaml:2:1 (syntax): "]],
     [`${LAUGHS}\n`, ["its aliases multiply to too many values"]],

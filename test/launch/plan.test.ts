@@ -34,6 +34,8 @@ const job = (changes: Partial<Job> = {}): Job => ({
   profile: LauncherProfile.parse({ schemaVersion: 1, kind: "local" }),
   diskBytes: 1000.5,
   secrets: ["HF_TOKEN"],
+  inputs: [],
+  environment: null,
   ...changes,
 });
 const ATTEMPT = { number: 2, marker: "us-smoke-a2", token: "tok" };

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { projectAt } from "../../src/core/project.ts";
-import { isMarker, loadProfile, markerOf, shellQuote } from "../../src/launch/index.ts";
+import { isMarker, loadProfile, markerOf, profileNames, shellQuote } from "../../src/launch/index.ts";
 import { temporaryFolder } from "./support.ts";
 
 describe("markers", () => {
@@ -69,8 +69,101 @@ describe("loadProfile", () => {
     });
   });
 
-  it("accepts the committed profiles", async () => {
+  it("accepts the committed profiles, and lists examples as no profiles", async () => {
     const committed = projectAt(join(import.meta.dirname, "../.."));
     expect(await loadProfile(committed, "local")).toMatchObject({ kind: "local", processes: 1 });
+    const kinds = ["ssh", "slurm", "sagemaker"];
+    for (const kind of kinds) {
+      expect(await loadProfile(committed, `my-${kind}.example`)).toMatchObject({ kind, processes: 8 });
+    }
+    expect((await profileNames(committed)).filter((name) => name.includes("example"))).toEqual([]);
+    await expect(loadProfile(committed, "my-slurm")).rejects.toMatchObject({
+      code: "PROFILE_UNKNOWN",
+      hint: expect.stringMatching(
+        /^copy the example and fill it in: cp .*my-slurm\.example\.yaml .*my-slurm\.yaml; profiles here: local/,
+      ),
+    });
+  });
+});
+
+describe("a profile with mistakes", () => {
+  const root = temporaryFolder().path;
+  const project = projectAt(root);
+  mkdirSync(project.launchers);
+  const PATHS = "paths: { data: /d, models: /m, env: /e, runs: /r }\n";
+  const SSH = `schemaVersion: 1\nkind: ssh\n${PATHS}`;
+  const SLURM = `schemaVersion: 1\nkind: slurm\n${PATHS}`;
+  const SAGEMAKER =
+    "schemaVersion: 1\nkind: sagemaker\nregion: us-east-1\nrole: arn:aws:iam::123456789012:role/r\nimage: i\nbucket: bucket\n";
+
+  it.each([
+    [
+      "a misspelt key",
+      `${SSH}hosts: [{ host: a }]\nproceses: 8\n`,
+      ["5:1 proceses: unknown key; did you mean processes?"],
+    ],
+    [
+      "a misspelt key inside",
+      `${SSH}hosts:\n  - host: a\n    usr: me\n`,
+      ["6:5 hosts[0].usr: unknown key; did you mean user?"],
+    ],
+    ["a key of another kind", `${SSH}hosts: [{ host: a }]\npartition: x\n`, ["5:1 partition: unknown key"]],
+    [
+      "a relative path",
+      `schemaVersion: 1\nkind: ssh\nhosts: [{ host: a }]\npaths:\n  data: scratch\n  models: /m\n  env: /e\n  runs: ~/runs\n`,
+      [
+        '5:3 paths.data: must be an absolute path on one line, not "scratch"',
+        '8:3 paths.runs: must be an absolute path on one line, not "~/runs"',
+      ],
+    ],
+    [
+      "a bad time",
+      `${SLURM}time: 12h\n`,
+      ['4:1 time: must be a Slurm time such as 12:00:00 or 2-00:00:00, not "12h"'],
+    ],
+    [
+      "an empty chain",
+      `${SLURM}time: "12:00:00"\nchain: 0\n`,
+      ["5:1 chain: too small: expected number to be >=1, not 0"],
+    ],
+    [
+      "negative numbers",
+      `${SLURM}time: "12:00:00"\nprocesses: -8\nsignalSeconds: -1\n`,
+      [
+        "5:1 processes: too small: expected number to be >0, not -8",
+        "6:1 signalSeconds: too small: expected number to be >0, not -1",
+      ],
+    ],
+    ["no host", `${SSH}hosts: []\n`, ["4:1 hosts: too small"]],
+    ["an empty host", `${SSH}hosts: [{ host: "" }]\n`, ["4:11 hosts[0].host: too small"]],
+    [
+      "missing paths",
+      "schemaVersion: 1\nkind: slurm\ntime: 60\n",
+      ["paths: missing; expected object", "time: expected string, not 60"],
+    ],
+    [
+      "an option of sbatch that is none",
+      `${SLURM}time: "1:00:00"\nextra: [mail]\n`,
+      ["extra[0]: must be one long sbatch option"],
+    ],
+    [
+      "an engine that is none",
+      `${SLURM}time: "1:00:00"\ncontainer: { engine: podman, image: x }\n`,
+      ["container.engine: expected apptainer or pyxis or docker"],
+    ],
+    [
+      "a bad ARN and region",
+      SAGEMAKER.replace("us-east-1", "Virginia").replace(/role: .*/, "role: me"),
+      ["3:1 region: ", '4:1 role: must be an ARN, not "me"'],
+    ],
+  ])("is told of %s, all of them, with their places", async (_, text, expected) => {
+    const file = join(project.launchers, "wrong.yaml");
+    writeFileSync(file, text);
+    const error = await loadProfile(project, "wrong").catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "FILE_INVALID" });
+    for (const line of expected) expect(String(error)).toContain(line);
+    expect(String(error).split("\n").slice(1)).toHaveLength(expected.length);
+    for (const line of String(error).split("\n").slice(1))
+      expect(line).toMatch(/^ {2}\/.*wrong\.yaml:\d+:\d+ /);
   });
 });

@@ -87,6 +87,8 @@ export const bench = async (
         profile,
         diskBytes: 1,
         secrets: [],
+        inputs: [],
+        environment: null,
         ...changes,
       };
     },

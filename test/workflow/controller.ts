@@ -22,7 +22,8 @@ writeFileSync(
    import { withShop } from ${from("workflow/shop.js")};
    import { startRun } from ${from("workflow/runs.js")};
    import { followRun } from ${from("workflow/follow.js")};
-   const { root, request, runId, fatal } = JSON.parse(process.argv[2]);
+   import { watchRuns } from ${from("workflow/watch.js")};
+   const { root, request, runId, fatal, watches } = JSON.parse(process.argv[2]);
    const die = () => process.kill(process.pid, "SIGKILL");
    let calls = 0;
    const isFatal = (method, to) => {
@@ -48,6 +49,11 @@ writeFileSync(
    await withShop(settings, async (shop) => {
      const own = { ...shop, store: mined(shop.store) };
      if (request) await startRun(own, request);
+     if (watches) {
+       const { runs } = await watchRuns(own);
+       process.exitCode = runs.every(({ state }) => state === "succeeded") ? 0 : 9;
+       return;
+     }
      const { state } = await followRun(own, runId);
      process.exitCode = state === "succeeded" ? 0 : 9;
    });`,
@@ -63,16 +69,25 @@ export interface Fatal {
   readonly call?: number;
 }
 
-/** A controller in a process of its own that starts (when `request` is given) and follows a run. */
+/**
+ * A controller in a process of its own that starts (when `request` is given) and follows a run, or watches all runs of the
+ * project (`watches`) until they have ended.
+ */
 export const controller = (
   stage: Stage,
   {
     runId,
     request = null,
     fatal = null,
-  }: { readonly runId: string; readonly request?: NewJob | null; readonly fatal?: Fatal | null },
+    watches = false,
+  }: {
+    readonly runId: string;
+    readonly request?: NewJob | null;
+    readonly fatal?: Fatal | null;
+    readonly watches?: boolean;
+  },
 ): ChildProcess =>
-  fork(script, [JSON.stringify({ root: stage.project.root, request, runId, fatal })], {
+  fork(script, [JSON.stringify({ root: stage.project.root, request, runId, fatal, watches })], {
     env: stage.environment,
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { sha256 } from "../../src/core/hash.ts";
 import { openLauncher, planText } from "../../src/launch/index.ts";
 import { dryRun, followToSuccess, trainFromRecipe } from "../../src/workflow/index.ts";
+import { launchWorld } from "../../src/workflow/launch-world.ts";
 import { makeDataStage, packOnce, prepared } from "./data-stage.ts";
 
 packOnce();
@@ -25,7 +26,7 @@ describe("dryRun", { timeout: 60_000 }, () => {
     await followToSuccess(shop, RUN);
     const [attempt] = shop.store.attempts(RUN);
     if (attempt === undefined) throw new Error("no attempt");
-    const launcher = await openLauncher(ready.job.profile, { ...shop, payload: ready.job.payload });
+    const launcher = await openLauncher(ready.job.profile, launchWorld(shop, ready.job));
     const plan = launcher.plan(ready.job, attempt);
     // Lengths and digests of the printed files depend on the token, so the plan is compared with the drawn one put back.
     const named = launcher.plan(ready.job, { ...attempt, token: PLACEHOLDER });

@@ -125,7 +125,7 @@ describe("several controllers", { timeout: 120_000 }, () => {
     const held = shop.store.acquireLease(RUN, { owner, milliseconds: 60_000 });
     if (held.outcome !== "acquired") throw new Error("the run is held by nobody");
     const before = shop.store.getRun(RUN);
-    expect(await advanceRun(shop, RUN)).toEqual({ run: before, lines: [], heldBy: owner });
+    expect(await advanceRun(shop, RUN)).toMatchObject({ run: before, lines: [], heldBy: owner });
     shop.store.releaseLease(held.lease);
     expect(await followRun(shop, RUN)).toMatchObject({ state: "succeeded" });
   });

@@ -34,7 +34,7 @@ describe("outlook", () => {
   it("says since when nobody watches, and what to do", () => {
     expect(outlook(run("running"), at(14))).toBe("somebody watches it");
     expect(outlook(run("running"), at(61))).toContain(`stale since ${SEEN}`);
-    expect(outlook(run("running"), at(61))).toContain("run logs smoke -f");
+    expect(outlook(run("running"), at(61))).toContain("run watch smoke");
   });
 
   it("does not take a start, or what was seen of an earlier attempt, for somebody who watches", () => {

@@ -33,6 +33,8 @@ describe("payloadDigest", () => {
     "understudy_payload/deep/one.py",
     "requirements.lock",
     "wrapper.sh",
+    "far/more.sh",
+    "far/more.py",
   ])("counts %s, its name and its bytes", async (path) => {
     const stage = await makeStage();
     const { payload } = await stage.shop();
@@ -45,6 +47,19 @@ describe("payloadDigest", () => {
     put(stage, path.replace(/(\.[a-z]+)$/, "2$1"), "2");
     seen.add(await payloadDigest(payload));
     expect(seen.size).toBe(path.endsWith("wrapper.sh") ? 3 + 1 : 4);
+  });
+});
+
+describe("payloadDigest of the scripts", () => {
+  it("counts the link of a chain, and nothing else that lies beside it", async () => {
+    const stage = await makeStage();
+    const { payload } = await stage.shop();
+    const before = await payloadDigest(payload);
+    put(stage, "lock.sh");
+    put(stage, "far/README.md");
+    expect(await payloadDigest(payload)).toBe(before);
+    put(stage, "link.sh");
+    expect(await payloadDigest(payload)).not.toBe(before);
   });
 });
 

@@ -74,14 +74,17 @@ describe("a run that is stopped, lost or waits", { timeout: 120_000 }, () => {
     const shop = await stage.shop();
     await begin(stage, shop);
     const lines: string[] = [];
-    for await (const line of runLogs(shop, { runId: RUN, follow: true })) lines.push(line);
+    for await (const { text } of runLogs(shop, { runId: RUN, follow: true })) lines.push(text);
     expect(shop.store.getRun(RUN).state).toBe("succeeded");
-    const printed = ["1 step 1", "1 step 2", "1 step 3", "2 step 3", "2 step 4"].map(
-      (text) => `attempt ${text}`,
-    );
+    const said = (...texts: string[]): string[] => texts.map((text) => `attempt ${text}`);
+    const printed = [
+      ...said("1 step 1", "1 step 2", "1 step 3"),
+      "--- attempt 2, after attempt 1: the program was killed ---",
+      ...said("2 step 3", "2 step 4"),
+    ];
     expect(lines).toEqual(printed);
     const again: string[] = [];
-    for await (const line of runLogs(shop, { runId: RUN, follow: false })) again.push(line);
+    for await (const { text } of runLogs(shop, { runId: RUN, follow: false })) again.push(text);
     expect(again).toEqual(printed);
   });
 

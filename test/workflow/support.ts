@@ -8,6 +8,7 @@ import { markedProcesses } from "../../src/launch/supervisor.ts";
 import { openStore, type Run } from "../../src/track/index.ts";
 import { advanceRun, followRun, type Progress } from "../../src/workflow/index.ts";
 import { startRun, type NewJob } from "../../src/workflow/runs.ts";
+import { launcherPool } from "../../src/workflow/launchers-pool.ts";
 import type { RunLock } from "../../src/workflow/run-lock.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
 import { makeProject } from "../support/temporary-project.ts";
@@ -74,6 +75,8 @@ export const makeStage = async (): Promise<Stage> => {
         onProgress,
         payload,
         unsound: new Set(),
+        collected: new Set(),
+        launchers: launcherPool({ clock, environment, onProgress }),
         owner: await processOwner(),
       };
     },
@@ -98,6 +101,8 @@ export const makeStage = async (): Promise<Stage> => {
         profile: LauncherProfile.parse({ schemaVersion: 1, kind: "local" }),
         diskBytes: 1,
         secrets: [],
+        inputs: [],
+        environment: null,
       },
       proof: { kind: "train", steps },
       profileName: "local",
@@ -165,7 +170,7 @@ export const running = async (shop: Shop): Promise<void> => {
 export const record = (shop: Shop, { job, proof, profileName, name }: NewJob): void => {
   const lock: RunLock = {
     schemaVersion: 1,
-    job: { ...job, manifest: { ...job.manifest }, secrets: [...job.secrets] },
+    job: { ...job, manifest: { ...job.manifest }, secrets: [...job.secrets], inputs: [...job.inputs] },
     proof,
     profileName,
     resolved: null,

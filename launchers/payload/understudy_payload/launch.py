@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -70,6 +71,26 @@ def _verdict(codes: list[int]) -> int:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody has, below those that the kernel gives to outgoing connections.
+
+    Rank 0 listens only after its imports, a minute later on a busy machine: of the kernel's own range somebody would have
+    taken it by then.
+    """
+    top = _first_ephemeral_port()
+    ports = list(range(10_000 if top > 12_000 else 1_024, top))
+    random.SystemRandom().shuffle(ports)  # several jobs that start at once must not agree
+    for port in ports:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError(f"there is no free port below {top} on this machine")
+
+
+def _first_ephemeral_port() -> int:
+    try:
+        return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 32_768

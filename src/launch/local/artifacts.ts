@@ -1,6 +1,7 @@
-import { open, readdir, stat } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
+import { copyFile, mkdir, open, readdir, rename, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { RemoteError, systemCode, UserError } from "../../core/errors.ts";
+import { sha256File } from "../../core/hash.ts";
 import type { ArtifactStore } from "../schema.ts";
 
 /** Files below a run's folder on this disk. Paths are relative to that folder, with forward slashes. */
@@ -30,10 +31,32 @@ export const localArtifacts = (root: string): ArtifactStore => ({
       }
     } catch (error) {
       if (systemCode(error) !== "ENOENT") throw error;
-      throw new RemoteError("ARTIFACT_MISSING", `There is no ${path} in ${root}`, { cause: error });
+      throw missing(path, root, error);
     }
   },
+  digest: async (path) => {
+    try {
+      return await sha256File(inside(root, path));
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") throw error;
+      throw missing(path, root, error);
+    }
+  },
+  download: async (path, to) => {
+    await mkdir(dirname(to), { recursive: true });
+    try {
+      await copyFile(inside(root, path), `${to}.part`);
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") throw error;
+      throw missing(path, root, error);
+    }
+    await rename(`${to}.part`, to);
+  },
 });
+
+function missing(path: string, root: string, cause: unknown): RemoteError {
+  return new RemoteError("ARTIFACT_MISSING", `There is no ${path} in ${root}`, { cause });
+}
 
 function inside(root: string, path: string): string {
   const full = resolve(root, path);

@@ -38,6 +38,9 @@ export const planLocal = (
     }),
     cwd: layout.folder,
     environment,
+    uploads: [],
+    prepares: null,
+    request: null,
   };
 };
 

@@ -5,6 +5,7 @@ import { runProgram } from "../../core/process.ts";
 import { freeBytes, prepareState, projectAt } from "../../core/project.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { Check, Job } from "../schema.ts";
+import { findPython } from "../find-python.ts";
 import type { LocalProfile } from "./launcher.ts";
 
 /** Questions to this machine before anything is started on it; every one is answered. */
@@ -19,6 +20,22 @@ export const preflightLocal = async (
   ...job.secrets.map((name) => secretCheck(name, world)),
   ...(profile.device === "cuda" ? [await gpuCheck(profile, world)] : []),
 ];
+
+/** What can be asked of this machine without a job. */
+export const probeLocal = async (profile: LocalProfile, world: OpenWorld): Promise<readonly Check[]> => [
+  await interpreterCheck(profile, world),
+  ...(profile.device === "cuda" ? [await gpuCheck(profile, world)] : []),
+];
+
+async function interpreterCheck(profile: LocalProfile, { environment }: OpenWorld): Promise<Check> {
+  const name = "python";
+  try {
+    const { path, version } = await findPython(environment, profile.python);
+    return { name, outcome: "ok", detail: `Python ${version} (${path})` };
+  } catch (error) {
+    return { name, outcome: "failed", detail: messageOf(error) };
+  }
+}
 
 const ASK_PYTHON = [
   "import sys",

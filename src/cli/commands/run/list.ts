@@ -1,57 +1,67 @@
-import { messageOf } from "../../../core/errors.ts";
-import { advanceRun, outlook } from "../../../workflow/index.ts";
+import { summariesOf, type RunSummary } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import type { Context } from "../../context.ts";
 import { inShop } from "../../shop.ts";
-import { tableLines } from "../../table.ts";
+import { tableLines, type Column } from "../../table.ts";
 
 export const runList = defineCommand({
   positionals: {},
   options: { all: { type: "boolean", describe: "Evaluation jobs too, not only training runs" } },
   json: true,
   details:
-    "Looks at every run that has not ended first, so that what it prints is what is true now. It starts nothing: whoever " +
-    "watches a run (run logs -f, quickstart) does.",
+    "Looks at every run that has not ended first, with one question to each launcher, so that what it prints is what is true " +
+    "now. It starts nothing: whoever watches a run (run watch, run logs -f, quickstart) does.",
   handler: async ({ all }, context) =>
     inShop(context, async (shop) => {
-      const troubles = new Map<string, string>();
-      for (const { id } of shop.store.listRuns()) {
-        // One run that cannot be looked at must not hide the others.
-        await advanceRun(shop, id, "look").catch((error: unknown) => troubles.set(id, messageOf(error)));
-      }
-      const runs = shop.store.listRuns(all ? {} : { kind: "train" });
-      const now = context.clock.now();
-      const rows = runs.map((run) => ({
-        ...run,
-        lock: undefined,
-        next: outlook(run, now, shop.store.attempts(run.id).at(-1)),
-        attempts: shop.store.attempts(run.id).length,
-        trouble: troubles.get(run.id) ?? null,
-      }));
-      context.print.result(rows, () =>
-        rows.length === 0
+      const summaries = (await summariesOf(shop)).filter(({ run }) => all || run.kind === "train");
+      context.print.result(summaries.map(asJson), () =>
+        summaries.length === 0
           ? ["no runs yet; start one: understudy run start recipes/quickstart.yaml"]
           : tableLines({
               title: context.print.style.bold,
               width: context.columns,
-              columns: [
-                { title: "run" },
-                { title: "recipe", most: 30 },
-                { title: "kind" },
-                { title: "state" },
-                { title: "attempts", align: "right" },
-                { title: "reason", below: true },
-                { title: "next", below: true },
-              ],
-              rows: rows.map((row) => [
-                row.id,
-                row.kind === "train" ? row.name : "",
-                row.kind,
-                row.state,
-                String(row.attempts),
-                row.reason,
-                row.trouble === null ? row.next : `it could not be looked at: ${row.trouble}`,
-              ]),
+              columns: columnsFor(context, all),
+              rows: summaries.map((summary) => rowOf(summary, context, all)),
             }),
       );
     }),
 });
+
+// For programs and people alike; the lock is long, and `run show` has it.
+function asJson({ run, attempts, lastSeen, isStale, ...rest }: RunSummary): Record<string, unknown> {
+  const staleSince = isStale ? lastSeen : null;
+  return { ...run, lock: undefined, ...rest, staleSince, attempts: attempts.length };
+}
+
+// In a pipe a line is for a program or a search: what a person would do next is left to `run show`.
+const isPiped = ({ columns }: Context): boolean => columns === Infinity;
+
+const MOST_REASON = 80;
+
+function columnsFor(context: Context, all: boolean): readonly Column[] {
+  const base: readonly Column[] = [
+    { title: "run" },
+    ...(all ? [{ title: "kind" }] : []),
+    { title: "state" },
+    { title: "attempts", align: "right" },
+  ];
+  if (isPiped(context)) return [...base, { title: "last seen" }, { title: "reason", most: MOST_REASON }];
+  return [
+    ...base,
+    { title: "recipe", most: 30 },
+    { title: "reason", below: true },
+    { title: "next", below: true },
+  ];
+}
+
+function rowOf(
+  { run, attempts, next, lastSeen, isStale, trouble }: RunSummary,
+  context: Context,
+  all: boolean,
+): string[] {
+  const state = isStale ? `${run.state} (stale)` : run.state;
+  const base = [run.id, ...(all ? [run.kind] : []), state, String(attempts.length)];
+  if (isPiped(context)) return [...base, lastSeen ?? "-", trouble ?? run.reason];
+  const then = trouble === null ? next : `it could not be looked at: ${trouble}`;
+  return [...base, run.kind === "train" ? run.name : "", run.reason, then];
+}

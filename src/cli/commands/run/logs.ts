@@ -13,10 +13,12 @@ export const runLogsCommand = defineCommand({
     },
   },
   json: false,
-  details: "Prints what the program printed, over all attempts, each line once.",
+  details:
+    "Prints what the program printed, over all attempts, each line once and as it is. A line of dashes stands where another " +
+    "attempt begins to speak.",
   handler: async ({ run, follow }, context) =>
     inShop(context, async (shop) => {
-      for await (const line of runLogs(shop, { runId: run, follow })) context.print.line(line);
+      for await (const { text } of runLogs(shop, { runId: run, follow })) context.print.line(text);
       if (follow) context.print.line(runLine(shop.store.getRun(run)));
     }),
 });

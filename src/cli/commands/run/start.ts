@@ -1,15 +1,23 @@
 import { resolve } from "node:path";
+import { planText } from "../../../launch/index.ts";
 import {
-  dryRun,
   followToSuccess,
   freshRunId,
+  jobSummary,
+  planOf,
+  planTrainingRun,
   prepareTraining,
   trainFromRecipe,
+  type Shop,
+  type TrainingRequest,
 } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
+import type { Context } from "../../context.ts";
 import { countText } from "../../quantities.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
+import { estimateLines } from "./estimate-lines.ts";
+import { commandLine, summaryLines } from "./summary-lines.ts";
 
 export const runStart = defineCommand({
   positionals: { recipe: { describe: "Recipe (YAML)" } },
@@ -27,35 +35,67 @@ export const runStart = defineCommand({
   },
   json: true,
   details:
-    "Checks recipe, data and machine first and says everything that is wrong. The run goes on when this command or its " +
-    "terminal ends.",
+    "Checks recipe, data and machine first and says everything that is wrong, then what goes where and what it costs at " +
+    "least. The run goes on when this command or its terminal ends. --dry-run asks no other machine and starts nothing.",
   examples: [
     "understudy run start recipes/quickstart.yaml --dry-run",
     "understudy run start recipes/quickstart.yaml --set training.learningRate=2e-3 -f",
+    "understudy run start recipes/speechrole-agent.yaml --on my-slurm --dry-run",
   ],
-  handler: async ({ recipe, on, set, dryRun: dry, follow, force }, context) =>
+  handler: async ({ recipe, on, set, dryRun, follow, force }, context) =>
     inShop(context, async (shop) => {
-      const prepared = await prepareTraining(shop, {
+      const request: TrainingRequest = {
         recipe: resolve(context.cwd, recipe),
         folder: context.cwd,
         set,
         profile: on,
         runId: freshRunId(shop, "run"),
         force,
-      });
-      const { warnings, resolved } = prepared.resolution;
-      for (const warning of warnings) context.print.warn(warning);
-      if (dry) {
-        const plan = await dryRun(shop, prepared.job);
-        context.print.result({ plan, checks: prepared.checks, warnings }, () => [plan]);
-        return;
-      }
-      const run = await trainFromRecipe(shop, prepared, on);
-      const ended = follow ? await followToSuccess(shop, run.id) : run;
-      context.print.result({ run: ended, warnings }, () => [
-        runLine(ended),
-        `  ${countText(resolved.plan.steps)} steps, ${resolved.plan.evaluations} evaluations`,
-        follow ? `next: understudy eval start ${ended.id}` : `next: understudy run logs ${ended.id} -f`,
-      ]);
+      };
+      return dryRun ? plan(shop, context, request) : start(shop, context, request, follow);
     }),
 });
+
+async function plan(shop: Shop, { print }: Context, request: TrainingRequest): Promise<void> {
+  const { job, resolution, estimate, notes } = await planTrainingRun(shop, request);
+  const warnings = [...resolution.warnings, ...estimate.warnings, ...notes];
+  const planned = await planOf(shop, job);
+  const text = planText(planned);
+  const summary = jobSummary(job);
+  print.result({ summary, estimate, plan: text, checks: [], warnings }, () => [
+    ...summaryLines(summary, request.profile),
+    commandLine(planned),
+    "",
+    ...estimateLines(estimate, resolution.resolved.plan),
+    "",
+    text,
+  ]);
+  for (const warning of warnings) print.warn(warning);
+}
+
+async function start(
+  shop: Shop,
+  { print }: Context,
+  request: TrainingRequest,
+  follow: boolean,
+): Promise<void> {
+  const prepared = await prepareTraining(shop, request);
+  const { job, resolution, estimate, checks, forced } = prepared;
+  const { plan: steps } = resolution.resolved;
+  const warnings = [...resolution.warnings, ...estimate.warnings];
+  for (const line of [...summaryLines(jobSummary(job), request.profile), ...estimateLines(estimate, steps)])
+    print.note(line);
+  for (const { name, detail } of checks.filter(
+    ({ outcome }) => outcome === "unknown" || outcome === "warning",
+  ))
+    print.note(`not known: ${name}: ${detail}`);
+  for (const warning of warnings) print.warn(warning);
+  for (const line of forced) print.warn(`started although ${line} (--force, recorded with the run)`);
+  const run = await trainFromRecipe(shop, prepared, request.profile);
+  const ended = follow ? await followToSuccess(shop, run.id) : run;
+  print.result({ run: ended, warnings, estimate, checks, forced }, () => [
+    runLine(ended),
+    `  ${countText(steps.steps)} steps, ${steps.evaluations} evaluations`,
+    follow ? `next: understudy eval start ${ended.id}` : `next: understudy run logs ${ended.id} -f`,
+  ]);
+}

@@ -1,0 +1,31 @@
+import type { Finding, Plan } from "../schema.ts";
+import { begunAttempt } from "./attempts.ts";
+import { faultText } from "./faults.ts";
+import { isOfPlan, refOf, type Desk } from "./submit.ts";
+
+/** Settles a lost reply: the name is the marker, so there is one job to ask for. Any failed question is `unavailable`. */
+export const findSageMaker = async (plan: Plan, desk: Desk): Promise<Finding> => {
+  try {
+    const status = await desk.jobs.describe(plan.attempt.marker);
+    if (status !== undefined) {
+      return (await isOfPlan(plan, status, desk))
+        ? { outcome: "found", refs: [refOf(plan, desk, status)] }
+        : {
+            outcome: "unavailable",
+            reason: `there is a training job ${status.name}, and it was made from another plan`,
+          };
+    }
+    const begun = await begunAttempt(desk.bucket, plan.cwd);
+    if (begun === undefined) return { outcome: "none" };
+    // A spot restart of an earlier attempt's job.
+    const carrier = await desk.jobs.describe(begun.job);
+    return carrier === undefined
+      ? {
+          outcome: "unavailable",
+          reason: `attempt ${plan.attempt.number} was begun by ${begun.job}, which is gone`,
+        }
+      : { outcome: "found", refs: [refOf(plan, desk, carrier)] };
+  } catch (error) {
+    return { outcome: "unavailable", reason: faultText(error) };
+  }
+};

@@ -1,0 +1,155 @@
+import type { Clock } from "../../core/clock.ts";
+import { RemoteError } from "../../core/errors.ts";
+import type { LogChunk, LogCursor, RefOf } from "../schema.ts";
+import { begunAttempt, nextAttempt } from "./attempts.ts";
+import type { Bucket } from "./bucket.ts";
+import { faultText } from "./faults.ts";
+import { attemptOfKey } from "./keys.ts";
+import { behind, cursorOf, positionsOf, type Positions, type StreamPosition } from "./log-cursor.ts";
+import type { LogEvent, LogPage, LogStreams } from "./log-streams.ts";
+
+export interface LogDesk {
+  readonly streams: LogStreams;
+  readonly bucket: Bucket;
+  readonly clock: Clock;
+  readonly pollSeconds: number;
+}
+
+// Tokens are good for 24 hours; an hour less, so that none dies between two pages.
+const TOKEN_LIFE = 23 * 3_600_000;
+const FOLLOW_SECONDS = 5;
+
+/**
+ * Lines of one attempt out of all containers of its job, each exactly once. A pass goes on until every stream repeats its
+ * token: an empty page proves nothing. Where an earlier pass was saved, it goes on at its tokens; where these have died,
+ * at the time of the last line, leaving out as many lines of that time as were handed on.
+ */
+export async function* readLogs(
+  ref: RefOf<"sagemaker">,
+  cursor: LogCursor,
+  options: { readonly follow: boolean; readonly signal: AbortSignal },
+  desk: LogDesk,
+): AsyncGenerator<LogChunk> {
+  let positions = positionsOf(cursor);
+  // A position in lines alone: they are counted again from the start.
+  let skip = cursor.token === undefined ? cursor.offset : 0;
+  let offset = cursor.token === undefined ? 0 : cursor.offset;
+  while (!options.signal.aborted) {
+    const round = await nextRound(ref, positions, desk);
+    ({ positions } = round);
+    if (round.lines.length > 0) {
+      const lines = round.lines.slice(skip);
+      offset += round.lines.length;
+      skip = Math.max(0, skip - round.lines.length);
+      if (lines.length > 0) yield { lines, cursor: cursorOf(offset, positions) };
+    } else if (!round.moved) {
+      if (!options.follow) return;
+      const wait = Math.min(desk.pollSeconds, FOLLOW_SECONDS) * 1000;
+      await desk.clock.sleep(wait, options.signal).catch(() => undefined);
+    }
+  }
+}
+
+interface Round {
+  readonly lines: readonly string[];
+  readonly positions: Positions;
+  /** Whether any stream has another token than before. */
+  readonly moved: boolean;
+}
+
+// One page of every stream, merged by time.
+async function nextRound(ref: RefOf<"sagemaker">, before: Positions, desk: LogDesk): Promise<Round> {
+  try {
+    const window = await timesOf(ref, desk.bucket);
+    const names = await desk.streams.of(ref.job);
+    const pages = await Promise.all(names.map(async (name) => nextPage(name, before[name], desk)));
+    const merged = pages
+      .flatMap(({ stream, fresh }, order) => fresh.map((event, index) => ({ event, stream, order, index })))
+      .filter(({ event }) => event.timestamp >= window.from && event.timestamp < window.until)
+      .toSorted((a, b) => a.event.timestamp - b.event.timestamp || a.order - b.order || a.index - b.index);
+    return {
+      lines: merged.flatMap(({ event, stream }) => linesOf(event, stream)),
+      positions: {
+        ...before,
+        ...Object.fromEntries(pages.map(({ stream, position }) => [stream, position])),
+      },
+      moved: pages.some(({ moved }) => moved),
+    };
+  } catch (error) {
+    throw new RemoteError("LOG_UNREACHABLE", `The log of ${ref.job} could not be read: ${faultText(error)}`, {
+      hint: "ask again: reading goes on after the last line that was shown",
+      cause: error,
+    });
+  }
+}
+
+async function nextPage(
+  stream: string,
+  before: StreamPosition | undefined,
+  { streams, clock }: LogDesk,
+): Promise<{
+  readonly stream: string;
+  readonly fresh: readonly LogEvent[];
+  readonly position: StreamPosition;
+  readonly moved: boolean;
+}> {
+  const at = clock.now();
+  const atToken = await pageAtToken(stream, before, { streams, at });
+  if (before !== undefined && atToken !== null) {
+    const position = behind(before, atToken.events, { token: atToken.next, from: before.from, at });
+    return { stream, fresh: atToken.events, position, moved: atToken.next !== before.token };
+  }
+  const from = before?.lastTimestamp ?? 0;
+  const page = (await streams.page(stream, { from, token: null })) ?? { events: [], next: "" };
+  const fresh = before === undefined ? page.events : withoutSeen(page.events, before);
+  return {
+    stream,
+    fresh,
+    position: behind(before, fresh, { token: page.next, from, at }),
+    moved: page.next !== before?.token,
+  };
+}
+
+// Null where there is no token, or none that is good any longer.
+async function pageAtToken(
+  stream: string,
+  before: StreamPosition | undefined,
+  { streams, at }: { readonly streams: LogStreams; readonly at: number },
+): Promise<LogPage | null> {
+  if (before === undefined || before.token === "" || at - before.at >= TOKEN_LIFE) return null;
+  return streams.page(stream, { from: before.from, token: before.token });
+}
+
+// Of the events at the last time, as many as were handed on come first: a stream keeps the order in which they arrived.
+function withoutSeen(
+  events: readonly LogEvent[],
+  { lastTimestamp, lastCount }: StreamPosition,
+): readonly LogEvent[] {
+  let left = lastCount;
+  return events.filter(
+    ({ timestamp }) => timestamp > lastTimestamp || (timestamp === lastTimestamp && (left -= 1) < 0),
+  );
+}
+
+/** A job that a spot restart has gone on with has the lines of several attempts. */
+async function timesOf(
+  ref: RefOf<"sagemaker">,
+  bucket: Bucket,
+): Promise<{ readonly from: number; readonly until: number }> {
+  const isFirst = ref.job === ref.marker;
+  const begun = isFirst ? undefined : await begunAttempt(bucket, ref.folder);
+  const next = attemptOfKey(ref.folder).number > 0 ? await nextAttempt(bucket, ref) : undefined;
+  return {
+    from: begun === undefined ? 0 : Date.parse(begun.startedAt),
+    until: next === undefined ? Number.POSITIVE_INFINITY : Date.parse(next.begun.startedAt),
+  };
+}
+
+function linesOf({ message }: LogEvent, stream: string): readonly string[] {
+  const instance = /\/algo-(\d+)-/.exec(stream)?.[1] ?? "1";
+  const start = instance === "1" ? "" : `[algo-${instance}] `;
+  return message
+    .replace(/\n+$/, "")
+    .split("\n")
+    .map((line) => start + line);
+}

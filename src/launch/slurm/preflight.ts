@@ -1,0 +1,185 @@
+import type { Check, Job, Plan } from "../schema.ts";
+import type { ProfileOf } from "../profile.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { Cluster } from "./cluster.ts";
+import { execute, onCluster, scrubbed } from "./command.ts";
+import type { ClusterFacts } from "./facts.ts";
+import { essence, readRefusal } from "./refusals.ts";
+import { failureOf, linesOf } from "./squeue.ts";
+import { slurmSeconds } from "./times.ts";
+
+export interface CheckWorld {
+  readonly transport: Transport;
+  readonly profile: ProfileOf<"slurm">;
+  readonly cluster: Cluster;
+}
+
+/** What the scheduler says without a job: version, accounts, preemption, partition and its limits. */
+export const probeSlurm = async (world: CheckWorld): Promise<readonly Check[]> => {
+  const facts = await world.cluster.facts();
+  if (!facts.known) {
+    return [
+      {
+        name: "slurm",
+        outcome: "failed",
+        detail: facts.why,
+        hint: "the Slurm commands must be on the PATH of a non-interactive shell, and slurmctld must answer",
+      },
+    ];
+  }
+  return [
+    { name: "slurm", outcome: "ok", detail: `Slurm ${facts.facts.version}` },
+    accountsCheck(facts.facts),
+    preemptionCheck(facts.facts, world.profile),
+    await partitionCheck(world),
+    ...(facts.facts.accounts ? [await associationCheck(world)] : []),
+  ];
+};
+
+/** Whether Slurm would take this very plan, asked without submitting it. */
+export const testOnly = async (plan: Plan, { transport, profile }: CheckWorld): Promise<Check> => {
+  const name = "sbatch --test-only";
+  const [program, ...rest] = plan.argv;
+  const script = rest.findIndex((word) => !word.startsWith("-"));
+  const options = rest
+    .slice(0, script)
+    // Its folder is not there yet.
+    .filter((word) => !/^--(chdir|output|error|dependency)=/.test(word));
+  const argv = scrubbed([program, "--test-only", ...options, "--wrap=true"], profile.deadlineSeconds);
+  const outcome = await execute(transport, argv, { deadline: (profile.deadlineSeconds + 10) * 1000 });
+  if (outcome.kind !== "exited")
+    return { name, outcome: "unknown", detail: failureOf("sbatch", outcome) ?? "" };
+  const said = essence(outcome.stderr);
+  if (outcome.code === 0) return { name, outcome: "ok", detail: said.replace(/^Job \d+ /, "it would ") };
+  const refusal = readRefusal(outcome.code, outcome.stderr);
+  const isSure = refusal.kind === "permanent";
+  return {
+    name,
+    outcome: isSure ? "failed" : "unknown",
+    detail: refusal.reason,
+    ...(isSure && refusal.hint !== undefined ? { hint: refusal.hint } : {}),
+  };
+};
+
+function accountsCheck({ accounts, minJobAge }: ClusterFacts): Check {
+  return accounts
+    ? { name: "accounting", outcome: "ok", detail: "slurmdbd keeps ended jobs" }
+    : {
+        name: "accounting",
+        outcome: "ok",
+        detail: `no slurmdbd: an ended job is known for ${minJobAge} s, then by its own files alone`,
+      };
+}
+
+function preemptionCheck(
+  { preemptMode, preemptionRequeues }: ClusterFacts,
+  profile: ProfileOf<"slurm">,
+): Check {
+  const name = "preemption";
+  if (/^OFF/i.test(preemptMode)) return { name, outcome: "ok", detail: "jobs are not preempted" };
+  if (preemptionRequeues) {
+    const what = profile.requeue ? "comes back by itself" : "ends: requeue is false in the profile";
+    return { name, outcome: "ok", detail: `PreemptMode=${preemptMode}: a preempted job ${what}` };
+  }
+  return {
+    name,
+    outcome: "ok",
+    detail: `PreemptMode=${preemptMode}: a preempted job does not come back; ${
+      profile.chain > 1 ? "the next link goes on" : "set chain: in the profile so that another link goes on"
+    }`,
+  };
+}
+
+async function partitionCheck({ transport, profile, cluster }: CheckWorld): Promise<Check> {
+  const name = "partition";
+  const wanted = profile.partition;
+  const argv = ["sinfo", ...onCluster(cluster.name), "-h", "-o", "%R|%a|%l|%D|%G|%P"] as const;
+  const outcome = await execute(transport, scrubbed(argv, profile.deadlineSeconds), {
+    deadline: (profile.deadlineSeconds + 10) * 1000,
+  });
+  const failure = failureOf("sinfo", outcome);
+  if (failure !== undefined || outcome.kind !== "exited")
+    return { name, outcome: "unknown", detail: failure ?? "" };
+  const rows = linesOf(outcome.stdout).map((line) => line.split("|"));
+  const row = rows.find(([partition, , , , , mark = ""]) =>
+    wanted === undefined ? mark.endsWith("*") : partition === wanted,
+  );
+  if (row === undefined) {
+    const known = [...new Set(rows.map(([partition]) => partition))].join(", ");
+    return {
+      name,
+      outcome: "failed",
+      detail: wanted === undefined ? "there is no default partition" : `there is no partition ${wanted}`,
+      hint: `set partition: in the profile to one of ${known}`,
+    };
+  }
+  return limitCheck(row, profile);
+}
+
+function limitCheck(row: readonly string[], profile: ProfileOf<"slurm">): Check {
+  const [partition = "", state = "", limit = "", nodes = "", gres = ""] = row;
+  const name = "partition";
+  const [most, asked] = [slurmSeconds(limit), slurmSeconds(profile.time)];
+  if (typeof most === "number" && typeof asked === "number" && asked > most) {
+    return {
+      name,
+      outcome: "failed",
+      detail: `time ${profile.time} (${asked} s) is more than the limit of ${partition}, ${limit} (${most} s)`,
+      hint: "set a shorter time: and a chain: of several links in the profile",
+    };
+  }
+  const detail = `${partition}: ${nodes} nodes, ${gres}, at most ${limit}`;
+  return state === "up"
+    ? { name, outcome: "ok", detail }
+    : { name, outcome: "failed", detail: `${detail}; it is ${state}` };
+}
+
+async function associationCheck({ transport, profile, cluster }: CheckWorld): Promise<Check> {
+  const name = "account";
+  const script = `exec timeout -k 5 "$1" sacctmgr -n -P show assoc user="$(id -un)" format=cluster,account,qos`;
+  const outcome = await execute(
+    transport,
+    ["sh", "-c", script, "sacctmgr", String(profile.deadlineSeconds)],
+    { deadline: (profile.deadlineSeconds + 10) * 1000 },
+  );
+  const failure = failureOf("sacctmgr", outcome);
+  if (failure !== undefined || outcome.kind !== "exited")
+    return { name, outcome: "unknown", detail: failure ?? "" };
+  const rows = linesOf(outcome.stdout)
+    .map((line) => line.split("|"))
+    .filter(([of]) => cluster.name === null || of === cluster.name);
+  const accounts = [...new Set(rows.map(([, account = ""]) => account))];
+  const { account, qos } = profile;
+  if (account !== undefined && accounts.length > 0 && !accounts.includes(account)) {
+    return {
+      name,
+      outcome: "failed",
+      detail: `you have no account ${account}`,
+      hint: `set account: in the profile to one of ${accounts.join(", ")}`,
+    };
+  }
+  const allowed = new Set(
+    rows
+      .filter(([, of]) => account === undefined || of === account)
+      .flatMap(([, , list = ""]) => list.split(",")),
+  );
+  if (qos !== undefined && allowed.size > 0 && !allowed.has(qos)) {
+    return {
+      name,
+      outcome: "failed",
+      detail: `qos ${qos} is not yours${account === undefined ? "" : ` in account ${account}`}`,
+      hint: `set qos: in the profile to one of ${[...allowed].join(", ")}`,
+    };
+  }
+  return {
+    name,
+    outcome: "ok",
+    detail: accounts.length === 0 ? "no associations" : `accounts ${accounts.join(", ")}`,
+  };
+}
+
+/** Everything that can be asked for this job. */
+export const preflightSlurm = async (plan: Plan, _job: Job, world: CheckWorld): Promise<readonly Check[]> => [
+  ...(await probeSlurm(world)),
+  await testOnly(plan, world),
+];

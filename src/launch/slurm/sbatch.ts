@@ -1,0 +1,133 @@
+import { InternalError } from "../../core/errors.ts";
+import type { AttemptLayout } from "../attempt-layout.ts";
+import type { ProfileOf } from "../profile.ts";
+import type { AttemptContext, Job, Plan } from "../schema.ts";
+
+type SlurmProfile = ProfileOf<"slurm">;
+type Argv = Plan["argv"];
+
+/** Options of sbatch that are ours alone: `extra` of a profile may not name them. Value: where to set them instead. */
+export const OWN_OPTIONS: Readonly<Record<string, string>> = {
+  account: "account",
+  array: "",
+  chdir: "",
+  comment: "",
+  constraint: "constraint",
+  "cpus-per-task": "cpusPerTask",
+  dependency: "",
+  error: "",
+  exclude: "exclude",
+  export: "",
+  "export-file": "",
+  "get-user-env": "",
+  gid: "",
+  gres: "gres",
+  input: "",
+  "job-name": "",
+  "kill-on-invalid-dep": "",
+  mem: "memory",
+  nodes: "nodes",
+  ntasks: "processes",
+  "ntasks-per-node": "processes",
+  "no-requeue": "requeue",
+  "open-mode": "",
+  output: "",
+  parsable: "",
+  partition: "partition",
+  qos: "qos",
+  requeue: "requeue",
+  reservation: "reservation",
+  signal: "signalSeconds",
+  "test-only": "",
+  time: "time",
+  uid: "",
+  wait: "",
+  wrap: "",
+};
+
+/** What a job of this kind gets: only training uses more than one process. */
+export const slurmResources = (
+  job: Job,
+  profile: SlurmProfile,
+): { readonly nodes: number; readonly processes: number; readonly gres: string | null } => {
+  const processes = job.kind === "train" ? profile.processes : 1;
+  return {
+    nodes: job.kind === "train" ? profile.nodes : 1,
+    processes,
+    gres: profile.gres ?? (profile.device === "cpu" ? null : `gpu:${processes}`),
+  };
+};
+
+/** Whether Slurm may start a job again by itself. Its secrets can be read only once, so a job with any comes back as a new one. */
+export const mayRequeue = (job: Job, profile: SlurmProfile): boolean =>
+  profile.requeue && job.secrets.length === 0;
+
+/** Nodes that no job of the submission gets, as sbatch takes them; undefined without any. */
+export const excludedNodes = (profile: SlurmProfile, attempt: AttemptContext): string | undefined => {
+  const nodes = new Set([...profile.exclude, ...(attempt.excludedNodes ?? [])]);
+  return nodes.size === 0 ? undefined : [...nodes].join(",");
+};
+
+/** The command that submits one link; all of them differ only in their number. Nothing of it is read by a shell. */
+export const sbatchCommand = (request: {
+  readonly job: Job;
+  readonly profile: SlurmProfile;
+  readonly attempt: AttemptContext;
+  readonly layout: AttemptLayout;
+  readonly script: string;
+  readonly link: number;
+}): Argv => {
+  const { job, profile, attempt, layout, script, link } = request;
+  const { nodes, gres } = slurmResources(job, profile);
+  const log = escapedPattern(`${layout.folder}/link-${link}.txt`);
+  const comment = JSON.stringify({ marker: attempt.marker, link, links: profile.chain, run: job.runId });
+  return [
+    "sbatch",
+    "--parsable",
+    `--job-name=${attempt.marker}`,
+    `--comment=${comment}`,
+    "--export=NONE",
+    `--chdir=${layout.folder}`,
+    `--output=${log}`,
+    `--error=${log}`,
+    "--open-mode=append",
+    mayRequeue(job, profile) ? "--requeue" : "--no-requeue",
+    `--signal=B:USR1@${profile.signalSeconds}`,
+    ...(profile.chain > 1 ? ["--dependency=singleton"] : []),
+    `--time=${profile.time}`,
+    ...option("account", profile.account),
+    ...option("partition", profile.partition),
+    ...option("qos", profile.qos),
+    ...option("constraint", profile.constraint),
+    ...option("reservation", profile.reservation),
+    ...option("exclude", excludedNodes(profile, attempt)),
+    `--nodes=${nodes}`,
+    "--ntasks-per-node=1",
+    ...option("cpus-per-task", profile.cpusPerTask),
+    ...option("mem", profile.memory),
+    ...option("gres", gres ?? undefined),
+    ...profile.extra,
+    script,
+    String(link),
+    String(profile.chain),
+  ];
+};
+
+/** The command of a link of a plan, 1 being the first. */
+export const sbatchArgv = (plan: Plan, link: number): Argv => {
+  const argv = [plan.argv, ...(plan.further ?? [])][link - 1];
+  if (argv !== undefined) return argv;
+  throw new InternalError("LINK_UNKNOWN", `${plan.attempt.marker} has no link ${link}`);
+};
+
+/** How many jobs a plan submits. */
+export const linksOf = (plan: Plan): number => 1 + (plan.further ?? []).length;
+
+function option(name: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [`--${name}=${value}`];
+}
+
+// In the name of a log, % begins a placeholder.
+function escapedPattern(path: string): string {
+  return path.replaceAll("%", "%%");
+}

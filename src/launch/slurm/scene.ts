@@ -1,0 +1,85 @@
+import type { EndCause, Observation, RefOf } from "../schema.ts";
+import type { AttemptEvidence } from "./attempt-evidence.ts";
+import type { AccountedJob } from "./sacct.ts";
+import type { QueuedJob } from "./squeue.ts";
+
+/** One job of a ref, as queue and accounts show it. */
+export interface JobView {
+  readonly id: string;
+  readonly link: number;
+  readonly queued: QueuedJob | undefined;
+  /** Its runs, oldest first: more than one after a requeue. Ours only. */
+  readonly runs: readonly AccountedJob[];
+  /** The accounts have it, its name not yet. */
+  readonly isYoung: boolean;
+}
+
+/** `not-asked` yet; `none`: the cluster keeps none; `failed`: they could not be asked. */
+export type AccountsState =
+  | { readonly kind: "not-asked" | "none" | "asked" }
+  | { readonly kind: "failed"; readonly why: string };
+
+/** Everything known of one ref at one moment. */
+export interface Scene {
+  readonly ref: RefOf<"slurm">;
+  readonly jobs: readonly JobView[];
+  readonly evidence: AttemptEvidence;
+  /** Who we are on the cluster; null when it does not say. */
+  readonly uid: number | null;
+  readonly accounts: AccountsState;
+  /** False: what the queue does not list may be in it all the same. */
+  readonly isQueueWhole: boolean;
+  /** Seconds since the epoch on the far machine. */
+  readonly now: number;
+}
+
+/** `accounts`: the answer needs them. */
+export type Judgement = Observation | "accounts";
+
+/** Files of a job that has ended are everywhere by then. */
+export const SETTLE_SECONDS = 15;
+
+export const unavailable = (detail: string): Observation => ({ phase: "unavailable", detail });
+
+/** What to say while the scheduler's own word is needed and the accounts do not have it; undefined when they were asked. */
+export const waitForAccounts = ({ accounts }: Scene): Judgement | undefined => {
+  if (accounts.kind === "not-asked") return "accounts";
+  return accounts.kind === "failed" ? unavailable(accounts.why) : undefined;
+};
+
+// The accounts get an end in several messages; one that never comes must not be waited for.
+const ACCOUNTS_SECONDS = 300;
+
+/** True while the accounts have not heard all of the end of a run that the queue shows as over. */
+export const isHalfHeard = ({ queued }: JobView, run: AccountedJob, now: number): boolean => {
+  if (run.state.state.phase === "live" && run.state.word !== "REQUEUED") return true;
+  return run.end === null && queued !== undefined && now - (queued.end ?? now) < ACCOUNTS_SECONDS;
+};
+
+/** For people: the job, its state in Slurm's words, where it is and why. */
+export const describe = ({ id, queued, runs }: JobView): string => {
+  const last = runs.at(-1);
+  if (queued !== undefined) {
+    const place = queued.nodes === "" ? "" : ` on ${queued.nodes}`;
+    const why = ["", "None"].includes(queued.reason) ? "" : ` (${queued.reason})`;
+    return `job ${id}: ${queued.state.word}${place}${why}`;
+  }
+  return last === undefined ? `job ${id}: not listed` : `job ${id}: ${last.state.word} (exit ${last.exit})`;
+};
+
+/** Cancelled by whom, where that matters. */
+export const cancelledBy = (uid: number | null, scene: Scene): EndCause =>
+  uid !== null && scene.uid !== null && uid !== scene.uid && !scene.evidence.chain.runStopped
+    ? "cancelled_by_other"
+    : "cancelled";
+
+/** Why a job that neither queue nor accounts list is not called absent; undefined when it may be. */
+export const doubtOfAbsence = ({ jobs, isQueueWhole }: Scene): Observation | undefined => {
+  const young = jobs.find(({ isYoung }) => isYoung);
+  if (young !== undefined) return unavailable(`job ${young.id}: the accounts know too little of it yet`);
+  return isQueueWhole ? undefined : unavailable("squeue printed a line that cannot be read");
+};
+
+/** Where a job was looked for in vain. */
+export const nowhere = ({ accounts }: Scene): string =>
+  accounts.kind === "none" ? "the queue does not list it" : "neither queue nor accounts list it";

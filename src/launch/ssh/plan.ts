@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { InternalError } from "../../core/errors.ts";
+import { attemptLayout } from "../attempt-layout.ts";
+import { farProgram, farScript } from "../far/index.ts";
+import type { OpenWorld } from "../launchers.ts";
+import { isMarker } from "../marker.ts";
+import { manifestText } from "../payload-command.ts";
+import type { AttemptContext, Job, JobInput, Plan } from "../schema.ts";
+import { hostName } from "./hosts.ts";
+import type { SshProfile } from "./launcher.ts";
+
+export interface PlanPlace {
+  readonly profile: SshProfile;
+  readonly world: OpenWorld;
+  /** Text of host-run.sh. */
+  readonly hostRun: string;
+}
+
+/** Pure: what `submitSsh` writes on the host it gets, and starts there. Which host that is, is not part of it. */
+export const planSsh = (job: Job, attempt: AttemptContext, { profile, world, hostRun }: PlanPlace): Plan => {
+  if (!isMarker(attempt.marker)) {
+    throw new InternalError("MARKER_INVALID", `"${attempt.marker}" cannot name a job on every launcher`);
+  }
+  const layout = attemptLayout(job.runFolder, attempt.number);
+  const processes = processesOf(job, profile);
+  const program = farProgram(job, profile, layout, processes);
+  const starter = join(layout.folder, "start.sh");
+  const runner = join(layout.folder, "host-run.sh");
+  const wrapper: Plan["argv"] = [
+    "/bin/sh",
+    layout.wrapper,
+    "--run",
+    job.runFolder,
+    "--attempt",
+    String(attempt.number),
+    "--marker",
+    attempt.marker,
+    "--token",
+    attempt.token,
+    ...(program.python === null ? [] : ["--python", program.python]),
+    "--disk-bytes",
+    String(Math.ceil(job.diskBytes)),
+    "--grace",
+    String(profile.graceSeconds),
+    "--keep",
+    program.keep,
+    "--",
+    ...program.argv,
+  ];
+  const script = farScript({
+    profile,
+    environment: program.environment,
+    processes,
+    program: wrapper,
+    ...(job.secrets.length === 0 ? {} : { secrets: join(layout.folder, "secrets") }),
+  });
+  return {
+    kind: "ssh",
+    runId: job.runId,
+    attempt,
+    files: [
+      { path: layout.manifest, mode: 0o644, text: manifestText(job, attempt, layout) },
+      { path: layout.wrapper, mode: 0o755, text: world.wrapper },
+      { path: runner, mode: 0o755, text: hostRun },
+      { path: starter, mode: 0o644, text: script },
+      { path: layout.fence, mode: 0o644, text: `${attempt.token}\n` },
+    ],
+    argv: [
+      "/bin/sh",
+      runner,
+      layout.folder,
+      `${attempt.marker}.${attempt.token}`,
+      String(profile.maxHeldMebibytes),
+      String(profile.jobsPerHost ?? 0),
+      "--",
+      "/bin/sh",
+      starter,
+    ],
+    cwd: layout.folder,
+    environment: program.environment,
+    uploads: job.inputs.filter((input) => isSent(input, profile)),
+    prepares: job.environment,
+    request: { device: profile.device, gpus: processes, hosts: profile.hosts.map(hostName) },
+  };
+};
+
+// What the job fetches itself, or has inside its image, cannot be there before it starts.
+const isSent = ({ role, source }: JobInput, { stage }: SshProfile): boolean =>
+  source !== null || role === "payload" || ["existing", "upload"].includes(stage[role]);
+
+const Wishes = z.looseObject({ gpus: z.int().positive() });
+
+/** How many GPUs a planned attempt locks, where its host has any. */
+export const gpusOf = (plan: Plan): number => Wishes.parse(plan.request).gpus;
+
+/** Training takes all of them; the other kinds run one process. */
+export const processesOf = (job: Pick<Job, "kind">, profile: SshProfile): number =>
+  job.kind === "train" ? profile.processes : 1;

@@ -1,0 +1,10 @@
+export { downloadFar } from "./download.ts";
+export { farArtifacts } from "./far-artifacts.ts";
+export { digestFar, listFar, readFar, writeFar } from "./far-files.ts";
+export { farLog } from "./far-log.ts";
+export type { TransportWorld } from "./framed-transport.ts";
+export { localTransport } from "./local.ts";
+export { failureOf, must } from "./must.ts";
+export type { ExecOutcome, Transport } from "./transport.ts";
+export { openTransport } from "./open.ts";
+export { ensureUploads } from "./upload.ts";

@@ -1,0 +1,131 @@
+import { TERMINAL_STATES, type Run, type RunHead } from "../track/index.ts";
+import type { Shop } from "./shop.ts";
+import type { Purpose } from "./watch-attempt.ts";
+import { groupFor, newWatcher, watchedOf, type Group, type Watched, type Watcher } from "./watch-groups.ts";
+import { gateOf } from "./watch-parent.ts";
+import { lookAtGroup, type RunLook } from "./watch-pass.ts";
+
+export interface WatchRequest {
+  /** Only these. Default: every run that has not ended, those that begin later too. */
+  readonly runs?: readonly string[];
+  /** Default `watch`. */
+  readonly purpose?: Purpose;
+  /** One look at everything, whatever is due. */
+  readonly once?: boolean;
+  /** Goes on when no run is left, for those that begin later. */
+  readonly stay?: boolean;
+  /** After each pass that looked at something. */
+  readonly onPass?: (pass: WatchPass) => void;
+}
+
+/** What one pass over all launchers has brought. */
+export interface WatchPass {
+  readonly looks: readonly RunLook[];
+  /** Runs that have not ended. */
+  readonly live: number;
+  /** Launchers that gave no answer, with the time of the next question (milliseconds since the epoch). */
+  readonly silent: readonly { readonly label: string; readonly nextAt: number }[];
+  /** Milliseconds until the next look. */
+  readonly wait: number;
+}
+
+/** What has become of the runs that were watched. */
+export interface WatchEnd {
+  readonly runs: readonly Run[];
+  /** What went wrong with single runs, by id, when they were looked at last. */
+  readonly troubles: ReadonlyMap<string, string>;
+  /** Runs whose jobs could not be seen then, and why. */
+  readonly unseen: ReadonlyMap<string, string>;
+}
+
+// New runs, and requests of other programs, are found in the store; that costs nothing on the far side.
+const STORE_TICK = 5000;
+
+/**
+ * The reconciler: looks at any number of runs on any launchers, asks each launcher once for all of its runs, and does what
+ * follows for each run under that run's lease. Several may work on one project; one that is killed loses nothing. Ends
+ * when no run is left; rejects with the signal's reason when aborted, and all runs go on.
+ */
+export const watchRuns = async (shop: Shop, request: WatchRequest = {}): Promise<WatchEnd> => {
+  const watcher = newWatcher();
+  const ever = new Set<string>(request.runs?.map((id) => shop.store.getRun(id).id));
+  const troubles = new Map<string, string>();
+  const unseen = new Map<string, string>();
+  for (;;) {
+    shop.signal.throwIfAborted();
+    const pass = await watchPass(shop, watcher, request);
+    for (const { id, trouble, unavailable } of pass.looks) {
+      ever.add(id);
+      keep(troubles, id, trouble);
+      keep(unseen, id, unavailable);
+    }
+    if (pass.looks.length > 0) request.onPass?.(pass);
+    if (request.once || (pass.live === 0 && !request.stay)) break;
+    await shop.clock.sleep(pass.wait, shop.signal);
+  }
+  return { runs: [...ever].map((id) => shop.store.getRun(id)), troubles, unseen };
+};
+
+function keep(words: Map<string, string>, id: string, text: string | null): void {
+  if (text === null) words.delete(id);
+  else words.set(id, text);
+}
+
+/** One pass over the launchers that are due. */
+export const watchPass = async (
+  shop: Shop,
+  watcher: Watcher,
+  { runs, purpose = "watch", once = false }: WatchRequest,
+): Promise<WatchPass> => {
+  const now = shop.clock.now();
+  const heads = shop.store.watchedRuns().filter((head) => isWatched(shop, head, runs));
+  const due = new Map<Group, Watched[]>();
+  const broken: RunLook[] = [];
+  const open = new Map(shop.store.openAttempts().map((attempt) => [attempt.runId, attempt]));
+  for (const head of heads) {
+    const group = placed(shop, watcher, head, broken);
+    if (group === undefined || (!once && group.nextAt > now)) continue;
+    const together = due.get(group) ?? [];
+    together.push(watchedOf(head, open.get(head.id)));
+    due.set(group, together);
+  }
+  const groups = [...due];
+  const looks = await Promise.all(
+    groups.map(async ([group, watched]) => lookAtGroup(shop, watcher, group, { watched, purpose })),
+  );
+  const all = [...looks.flat(), ...(groups.length === 0 ? [] : broken)];
+  const ended = all.filter(({ state }) => TERMINAL_STATES.includes(state)).length;
+  return {
+    looks: all,
+    live: heads.length - ended,
+    silent: [...watcher.groups.values()]
+      .filter(({ failures }) => failures > 0)
+      .map(({ label, nextAt }) => ({ label, nextAt })),
+    wait: waitOf(watcher, heads, shop.clock.now()),
+  };
+};
+
+function isWatched(shop: Shop, head: RunHead, runs: readonly string[] | undefined): boolean {
+  if (runs !== undefined && !runs.includes(head.id)) return false;
+  return head.state !== "blocked" || gateOf(shop, head).gate !== "closed";
+}
+
+// A run whose lock cannot be read must not keep the others waiting.
+function placed(shop: Shop, watcher: Watcher, head: RunHead, broken: RunLook[]): Group | undefined {
+  try {
+    return groupFor(shop, watcher, head.id);
+  } catch (error) {
+    const trouble = error instanceof Error ? error.message : String(error);
+    const { id, state, reason } = head;
+    broken.push({ id, state, reason, changed: false, lines: [], heldBy: null, unavailable: null, trouble });
+    return undefined;
+  }
+}
+
+function waitOf(watcher: Watcher, heads: readonly RunHead[], now: number): number {
+  const names = new Set(heads.map(({ id }) => watcher.groupOf.get(id)));
+  const times = [...watcher.groups.values()]
+    .filter(({ name }) => names.has(name))
+    .map(({ nextAt }) => nextAt);
+  return Math.max(50, Math.min(STORE_TICK, ...times.map((time) => time - now)));
+}
