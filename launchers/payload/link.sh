@@ -8,7 +8,8 @@
 #
 # FOLDER/claims/STEM-aN.link-K/owner  scheduler's id of the job that is this link; a requeue has the same id and goes on,
 #                                     a second submission has another one: it exits 75 and writes nothing
-# FOLDER/claims/STEM-an/              attempt n has begun; mkdir decides, a number is never given twice
+# FOLDER/claims/STEM-an/owner         the job that has begun attempt n; folder and name come in one rename, so that there is no
+#                                     attempt without a name, and a number is never given twice
 # FOLDER/links/N-K.json               what this link decided and why; N-K-2.json, ... after a requeue
 # FOLDER/attempts/N/job.template.json made into attempts/n/job.json
 # FOLDER/STOP                         no more attempts, unless it is older than this submission
@@ -16,6 +17,16 @@
 #
 # An argument @MANIFEST@ of PROGRAM becomes the path of job.json. Progress is the newest complete checkpoint or, with
 # --rows, the bytes of the rows that are written. S is the step of the final checkpoint, 0 where there are none.
+#
+# What may follow the end of the newest attempt; the control plane's reason table says the same of each:
+#   3, 69, 129, 130, 137, 143, no result   another attempt (saved, unfit machine, HUP, INT, KILL, TERM from outside)
+#   any other code or signal, 0 included   none, whether the run has succeeded or failed
+# How often, over all attempts of the submission. The limits are those of the control plane (src/workflow/budgets.ts):
+#   timeout     stopped by USR1, the time limit: 50 times, and never without progress
+#   preemption  stopped by TERM or INT, or started again by Slurm itself without a word: 50 times
+#   infra       an unfit node (69), killed, or no result, and not started again by Slurm: 3 times
+#   unasked     it saved and stopped, and nobody is known to have asked: not 3 times in a row without progress; the others
+#               neither count as one of these nor end the row
 # Exit: that of wrapper.sh; 0 when the run has succeeded; 3 stopped; 1 given up, and links/N-K.json says why; 64, 69, 75.
 
 set -u
@@ -196,14 +207,42 @@ progress_before() {
   set -f
 }
 
-# NEWEST: how many attempts in a row, the newest first, have not gone beyond where they began.
-count_fruitless() {
-  fruitless=0
-  number=$1
+# NUMBER: the job that began this attempt was started again by Slurm: it began the next one too, or is this one.
+came_back() {
+  first_line "$run/claims/$stem-a$1/owner"
+  job=$line line=$owner
+  [ "$1" -ge "$newest" ] || first_line "$run/claims/$stem-a$(($1 + 1))/owner"
+  [ -n "$job" ] && [ "$job" = "$line" ]
+}
+
+# NUMBER: sets `kind` to what its end is counted as.
+sort_end() {
+  exit_code "$1"
+  first_line "$run/attempts/$1/STOP"
+  case $code:$line in
+    69:*) kind=infra ;;
+    *:'signal USR1') kind=timeout ;;
+    *:'signal TERM' | *:'signal INT') kind=preemption ;;
+    3:*) kind=unasked ;;
+    *) if came_back "$1"; then kind=preemption; else kind=infra; fi ;;
+  esac
+}
+
+# Sets how often this submission has ended in each way, and `fruitless`: how many unasked ends in a row, back to attempt
+# `since`, have not gone beyond where they began.
+count_ends() {
+  timeouts=0 preemptions=0 failures=0 fruitless=0 since=$newest row=yes
+  number=$newest
   while [ "$number" -ge "$first" ]; do
     progress_before "$number"
-    if [ -n "$before" ] && [ "$before" -lt "$progress" ]; then break; fi
-    fruitless=$((fruitless + 1))
+    if [ -n "$before" ] && [ "$before" -lt "$progress" ]; then row=no; fi
+    sort_end "$number"
+    case $kind:$row in
+      timeout:*) timeouts=$((timeouts + 1)) ;;
+      preemption:*) preemptions=$((preemptions + 1)) ;;
+      infra:*) failures=$((failures + 1)) ;;
+      unasked:yes) fruitless=$((fruitless + 1)) since=$number ;;
+    esac
     number=$((number - 1))
   done
 }
@@ -225,26 +264,34 @@ decide() {
   [ "$newest" -ge "$first" ] || return 0
   exit_code "$newest"
   case $code in
-    '' | 3 | 69 | 12[89] | 1[3-9]? | 2??) ;;
+    '' | 3 | 69 | 129 | 130 | 137 | 143) ;;
     0)
       if [ "$steps" -eq 0 ] || is_complete "$steps"; then
         decision=succeeded reason="attempt $newest has finished"
-        return
+      else
+        decision=failed reason="attempt $newest ended with exit code 0, but the checkpoint of step $steps is not there"
       fi
+      return
       ;;
     *)
       decision=failed reason="attempt $newest ended with exit code $code, which another attempt would not change"
       return
       ;;
   esac
-  count_fruitless "$newest"
+  count_ends
   first_line "$run/attempts/$newest/STOP"
   stopped_by=$line
   progress_before "$newest"
   if [ "$stopped_by" = 'signal USR1' ] && [ -n "$before" ] && [ "$before" -ge "$progress" ]; then
     decision=no-progress reason="attempt $newest reached the time limit and left nothing newer to go on from"
   elif [ "$fruitless" -ge 3 ]; then
-    decision=no-progress reason="attempts $((newest - fruitless + 1)) to $newest left nothing newer to go on from"
+    decision=no-progress reason="attempts $since to $newest left nothing newer to go on from"
+  elif [ "$failures" -gt 3 ]; then
+    decision=failed reason="$failures attempts were lost to machines: unfit, killed or without a trace"
+  elif [ "$preemptions" -gt 50 ]; then
+    decision=failed reason="$preemptions attempts had to make room for others"
+  elif [ "$timeouts" -gt 50 ]; then
+    decision=failed reason="$timeouts attempts reached the time limit"
   fi
 }
 
@@ -268,14 +315,24 @@ leave() {
   esac
 }
 
-# Sets `attempt`: a number that nobody had before.
+# Sets `attempt`: a number that nobody had before. What begins with a dot is no claim.
 begin_attempt() {
   attempt=$next
-  until mkdir "$run/claims/$stem-a$attempt" 2>/dev/null; do
-    [ -d "$run/claims/$stem-a$attempt" ] || unfit "$run/claims cannot be written"
-    attempt=$((attempt + 1))
-  done
-  write_file "$run/claims/$stem-a$attempt/owner" "$owner" || unfit "$run/claims cannot be written"
+  private=.$owner.$$
+  { mkdir -p "$run/claims/$private" && write_file "$run/claims/$private/owner" "$owner"; } || unfit "$run/claims cannot be written"
+  until take_number "$run/claims/$stem-a$attempt"; do attempt=$((attempt + 1)); done
+}
+
+# CLAIM: renames the private folder to it. One that is there is never replaced: it has a file in it, and mv goes into it.
+take_number() {
+  [ ! -e "$1" ] || return 1
+  if ! mv "$run/claims/$private" "$1" 2>/dev/null; then
+    [ -e "$1" ] || unfit "$run/claims cannot be written"
+    return 1
+  fi
+  [ -e "$1/$private" ] || return 0
+  mv "$1/$private" "$run/claims/$private" || unfit "$run/claims cannot be written"
+  return 1
 }
 
 # NUMBER: sets `bad` to the node that was unfit for an attempt, empty when that was not its end.

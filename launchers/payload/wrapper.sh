@@ -13,7 +13,8 @@
 # FOLDER/attempts/N/result.json    how it ended, written once and last
 #
 # HUP is ignored, so that a logout does not stop a job of fifteen hours. A second TERM is passed on to the program.
-# With --grace, a program that has not stopped that many seconds after the first signal gets TERM, then KILL.
+# With --grace, a program that has not stopped that many seconds after the first signal, or after a STOP that somebody else
+# made, gets TERM, then KILL.
 # Exit: the program's own code; 64 wrong usage; 69 this machine is unfit (node check); 75 fenced.
 
 # shellcheck disable=SC2317 # the signal handlers are reached through trap
@@ -65,7 +66,7 @@ umask "$mask"
 
 folder=$run/attempts/$attempt
 claim=$run/claims/$marker
-child='' child_start='' timer='' stops=0 terms=0 interrupted=0
+child='' child_start='' timer='' stops=0 terms=0 interrupted=0 watcher=''
 
 now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
 
@@ -257,6 +258,25 @@ start_grace_timer() {
   timer=$!
 }
 
+# Whoever asks for a stop before this wrapper has reported leaves the file and sends no signal.
+on_stop_seen() {
+  interrupted=1
+  start_grace_timer
+}
+
+# USR2 reaches this wrapper alone, and only while it is the one that started the watcher.
+watch_for_stop() {
+  [ "$grace" -gt 0 ] || return 0
+  (
+    until [ -e "$folder/STOP" ]; do
+      sleep 2
+      kill -0 "$child" 2>/dev/null || exit
+    done
+    if identify $$ && [ "$start" = "$own_start" ]; then kill -USR2 $$; fi
+  ) >/dev/null 2>&1 &
+  watcher=$!
+}
+
 # SECONDS: true as soon as the program is gone.
 wait_for_end() {
   waited=0
@@ -349,6 +369,7 @@ claim_marker || fenced "marker $marker belongs to another submission"
 trap 'on_signal TERM' TERM
 trap 'on_signal INT' INT
 trap 'on_signal USR1' USR1
+trap on_stop_seen USR2
 started=$(now)
 tidy_after_requeue
 write_supervisor || exit 69
@@ -363,9 +384,9 @@ fi
 
 start_program "$@"
 write_supervisor || :
-[ "$stops" -eq 0 ] || start_grace_timer
+if [ -e "$folder/STOP" ] || [ "$stops" -gt 0 ]; then start_grace_timer; else watch_for_stop; fi
 await_program
-if [ -n "$timer" ]; then kill "$timer" 2>/dev/null || :; fi
+for helper in $watcher $timer; do kill "$helper" 2>/dev/null || :; done
 end_leftovers
 end_log_line
 

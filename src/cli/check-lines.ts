@@ -1,4 +1,5 @@
 import type { Check } from "../launch/index.ts";
+import type { Printer } from "./print.ts";
 import type { Style } from "./style.ts";
 
 const WORDS: Readonly<Record<Check["outcome"], string>> = {
@@ -21,6 +22,15 @@ export const checkLines = (checks: readonly Check[], style: Style): string[] => 
       ...(hint === undefined || outcome === "ok" ? [] : [`${indent}${style.bold("hint:")} ${hint}`]),
     ];
   });
+};
+
+/** What stops nothing and should be read all the same, with what to do about it. */
+export const tellDoubts = (checks: readonly Check[], print: Pick<Printer, "note" | "warn">): void => {
+  for (const { name, outcome, detail, hint } of checks) {
+    const text = `${name}: ${detail}${hint === undefined ? "" : `; ${hint}`}`;
+    if (outcome === "unknown") print.note(`not known: ${text}`);
+    if (outcome === "warning") print.warn(text);
+  }
 };
 
 function coloured(outcome: Check["outcome"], style: Style): string {

@@ -16,6 +16,8 @@ export interface LaunchWorld {
   readonly payload: string;
   /** Told while something is sent to, or made on, the far machine; printing is the caller's business. */
   readonly onProgress?: OnLaunchProgress;
+  /** Ends what is sent and waited for before a job is started; a submission rejects with its reason then. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a launcher says while it works. `done` and `total` are bytes of uploads, or whatever `text` counts. */

@@ -34,7 +34,7 @@ export const shellQuote = (text: string): string =>
   /^[A-Za-z0-9_\-./:=@%+,]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 // Scripts that come with this program: their digest says which ones they are. Everything else is printed whole.
-const SHIPPED = /\/(wrapper|link)\.sh$/;
+const SHIPPED = /\/(wrapper|link|host-run)\.sh$/;
 
 function uploadLines({ uploads }: Plan): string[] {
   if (uploads.length === 0) return [];
@@ -62,9 +62,9 @@ function environmentLines({ prepares }: Plan): string[] {
   ];
 }
 
-// A provider's API has no command of ours.
-function commandLines({ argv, further = [], request }: Plan): string[] {
-  if (request !== null) return [];
+// A provider's API takes a request instead: what the container runs stands in it.
+function commandLines({ kind, argv, further = [] }: Plan): string[] {
+  if (kind === "sagemaker") return [];
   return [
     "command",
     ...argv.map((argument) => `  ${shellQuote(argument)}`),

@@ -125,8 +125,12 @@ async function installTorch(folder: string, device: Device, request: PythonReque
   onLine(`installing torch for the CPU from ${source.from}`);
   if (source.elsewhere) {
     const from = Object.entries(request.environment).filter(([name]) => !OTHER_SOURCES.includes(name));
-    const only = { ...request, environment: Object.fromEntries(from) };
-    await pip(folder, ["--no-deps", ...source.install], only, "TORCH_UNREACHABLE");
+    const { index, install } = source;
+    const place = index === null ? {} : { PIP_INDEX_URL: index };
+    const only = { ...request, environment: { ...Object.fromEntries(from), ...place } };
+    // pip hands the address on to a build as an argument: none is made.
+    const binary = index === null ? [] : ["--only-binary", "torch"];
+    await pip(folder, ["--no-deps", ...binary, ...install], only, "TORCH_UNREACHABLE");
   } else await pip(folder, ["--no-deps", ...source.install], request, "PACKAGES_FAILED");
 }
 

@@ -112,7 +112,6 @@ export const JobRef = z.discriminatedUnion("kind", [
     kind: z.literal("sagemaker"),
     ...located,
     region: z.string(),
-    /** Name of the training job. */
     job: z.string(),
     submittedAt: z.number(),
   }),
@@ -124,7 +123,7 @@ export type RefOf<Kind extends JobRef["kind"]> = Extract<JobRef, { kind: Kind }>
 export type JobKey = `${string}://${string}`;
 export const jobKey = (ref: JobRef): JobKey => `${ref.kind}://${ref.marker}`;
 
-/** `result.json`, written atomically by wrapper.sh when the payload has ended. */
+/** `result.json`, written atomically by wrapper.sh when the payload has ended: by itself, by a signal, or never begun on an unfit machine. */
 export const WrapperResult = z.strictObject({
   schemaVersion: z.literal(1),
   marker: z.string(),
@@ -133,7 +132,6 @@ export const WrapperResult = z.strictObject({
   startedAt: z.string(),
   endedAt: z.string(),
   host: z.string(),
-  /** `exited` by itself, `signalled`, or `node-check` when the machine was unfit and nothing was started. */
   reason: z.enum(["exited", "signalled", "node-check"]),
   detail: z.string().default(""),
 });
@@ -165,12 +163,16 @@ export type Observation =
       readonly detail: string;
       /** Where the scheduler tells: waiting for a machine, or on one. */
       readonly state?: "queued" | "starting" | "running" | "stopping";
+      /** It goes on, but not as it should; a sentence for the person. */
+      readonly warning?: string;
     }
   | {
       readonly phase: "ended";
       readonly result: WrapperResult | null;
       readonly detail: string;
       readonly cause?: EndCause;
+      /** The machine it ran on, as its scheduler names machines; of several the first. Whether it was the reason, the end says. */
+      readonly node?: string;
       /** The far side goes on with the next attempt by itself (requeue, next link of a chain). */
       readonly continues?: Continuation;
     }
@@ -205,6 +207,8 @@ export type Finding =
       readonly refs: readonly JobRef[];
       /** Jobs of a chain that its interrupted submission has not come to: submitting the same plan again adds just these. */
       readonly missingLinks?: number;
+      /** Why there may be more of them than were found now. Nothing is concluded until it is gone. */
+      readonly doubt?: string;
     }
   | { readonly outcome: "none" }
   | { readonly outcome: "unavailable"; readonly reason: string };
@@ -224,11 +228,9 @@ export interface LaunchProblem {
   readonly hint?: string;
 }
 
-/** Position in a log; survives restarts. */
+/** Position in a log; survives restarts. Bytes (lines where a provider keeps none), and its own token as JSON, where it has one. */
 export interface LogCursor {
-  /** Bytes, or lines where a provider keeps no bytes. */
   readonly offset: number;
-  /** Where a provider has tokens of its own, as JSON. */
   readonly token?: string;
 }
 export interface LogChunk {

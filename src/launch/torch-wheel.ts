@@ -22,8 +22,13 @@ export interface TorchQuestion {
 }
 
 export interface TorchSource {
-  /** Arguments for `pip install`: where to look and what for. */
+  /** Arguments for `pip install`: what for, and in which folder. */
   readonly install: readonly string[];
+  /**
+   * Index to look in instead of pip's own; null: no other. It may hold a token: for a variable of pip's environment, which is its
+   * owner's alone, never for an argument, which everybody on the machine can read.
+   */
+  readonly index: string | null;
   /** False: pip's own configuration decides, as it does for all other packages. */
   readonly elsewhere: boolean;
   /** In words, for people; without the user and token of a URL. */
@@ -38,15 +43,14 @@ export const chooseCpuTorch = async (question: TorchQuestion): Promise<TorchSour
   const { environment, platform, arch, requirements } = question;
   const wish = environment["UNDERSTUDY_TORCH_WHEELS"];
   if (wish) return wished(wish, requirements);
-  const asConfigured = { install: ["-r", requirements], elsewhere: false };
+  const asConfigured = { install: ["-r", requirements], index: null, elsewhere: false };
   // Here the plain build is a CPU build.
   if (platform === "darwin" || arch === "arm64") return { ...asConfigured, from: "pip's package index" };
   if (await pipIsConfigured(question)) {
     const offer = await offered(question);
     if (offer !== undefined) return { ...asConfigured, from: offer };
   }
-  const install = ["--index-url", CPU_INDEX, ...(await pinnedToCpu(requirements))];
-  return { install, elsewhere: true, from: CPU_INDEX };
+  return { install: await pinnedToCpu(requirements), index: CPU_INDEX, elsewhere: true, from: CPU_INDEX };
 };
 
 // A configured extra index may have the same version for CUDA: only the CPU build's own name leaves no choice.
@@ -59,7 +63,7 @@ async function pinnedToCpu(requirements: string): Promise<readonly string[]> {
 async function wished(wish: string, requirements: string): Promise<TorchSource> {
   const what = ["-r", requirements];
   const found = { elsewhere: true, from: withoutUserinfo(wish) };
-  if (/^(https?|file):\/\//.test(wish)) return { ...found, install: ["--index-url", wish, ...what] };
+  if (/^(https?|file):\/\//.test(wish)) return { ...found, install: what, index: wish };
   if (!isAbsolute(wish) || !(await exists(wish))) {
     throw new UserError(
       "TORCH_WHEELS_INVALID",
@@ -67,7 +71,7 @@ async function wished(wish: string, requirements: string): Promise<TorchSource> 
       { hint: "name a folder that holds the torch wheel, or the URL of a package index" },
     );
   }
-  return { ...found, install: ["--no-index", "--find-links", wish, ...what] };
+  return { ...found, install: ["--no-index", "--find-links", wish, ...what], index: null };
 }
 
 // Unconfigured, pip would look at PyPI, and an old pip downloads the whole CUDA build only to answer the question.

@@ -66,7 +66,7 @@ function seen({ detail, cause }: Ended, name: EndReasonName): string {
   return `${detail === "" ? "" : `${detail}; `}its scheduler says ${cause.replaceAll("_", " ")}`;
 }
 
-const EXIT = { success: 0, config: 2, stopped: 3, fenced: 75 } as const;
+const EXIT = { success: 0, config: 2, stopped: 3, unfit: 69, fenced: 75 } as const;
 
 function reasonOf(observation: Ended, evidence: Evidence): EndReasonName | null {
   const { cause, result } = observation;
@@ -116,7 +116,9 @@ function withoutResult(observation: Ended, evidence: Evidence): EndReasonName | 
 
 function byResult(result: WrapperResult, evidence: Evidence): EndReasonName | null {
   const { stopRequested, waited } = evidence;
-  if (result.reason === "node-check") return stopRequested ? "cancelled" : "node_check";
+  if (result.reason === "node-check" || result.exitCode === EXIT.unfit) {
+    return stopRequested ? "cancelled" : "node_check";
+  }
   if (result.reason === "signalled") return signalled(result, evidence);
   switch (result.exitCode) {
     case EXIT.success:

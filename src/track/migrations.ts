@@ -50,6 +50,8 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (run_id, stream)
   ) STRICT;
   `,
+  // A stop that does not wait for a save, kept for whoever acts on it.
+  "ALTER TABLE runs ADD COLUMN stop_now INTEGER NOT NULL DEFAULT 0",
 ];
 
 export const STORE_VERSION = MIGRATIONS.length;

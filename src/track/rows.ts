@@ -24,6 +24,7 @@ export const RunRow = z
     parent_id: z.string().nullable(),
     pipeline_id: z.string().nullable(),
     stop_requested: z.int(),
+    stop_now: z.int(),
     created_at: z.string(),
     updated_at: z.string(),
     last_seen_at: z.string().nullable(),
@@ -43,6 +44,7 @@ export const RunRow = z
       parentId: row.parent_id,
       pipelineId: row.pipeline_id,
       stopRequested: row.stop_requested !== 0,
+      stopNow: row.stop_now !== 0,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
       lastSeenAt: row.last_seen_at,
@@ -57,12 +59,14 @@ export const RunHeadRow = z
     reason: z.string(),
     parent_id: z.string().nullable(),
     stop_requested: z.int(),
+    stop_now: z.int(),
     last_seen_at: z.string().nullable(),
   })
-  .transform(({ parent_id, stop_requested, last_seen_at, ...row }): RunHead => ({
+  .transform(({ parent_id, stop_requested, stop_now, last_seen_at, ...row }): RunHead => ({
     ...row,
     parentId: parent_id,
     stopRequested: stop_requested !== 0,
+    stopNow: stop_now !== 0,
     lastSeenAt: last_seen_at,
   }));
 

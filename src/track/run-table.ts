@@ -60,15 +60,22 @@ export const runTable = (parts: StoreParts): RunTable => {
     watchedRuns: () =>
       database.all(
         RunHeadRow,
-        `SELECT id, kind, state, reason, parent_id, stop_requested, last_seen_at FROM runs
+        `SELECT id, kind, state, reason, parent_id, stop_requested, stop_now, last_seen_at FROM runs
          WHERE state NOT IN (${OVER.map(() => "?").join(", ")}) ORDER BY created_at, rowid`,
         ...OVER,
       ),
-    requestStop: (id) => {
+    requestStop: (id, mode = "graceful") => {
       database.transaction(() => {
-        if (getRun(id).stopRequested) return;
-        database.run("UPDATE runs SET stop_requested = 1, updated_at = ? WHERE id = ?", isoTime(clock), id);
-        addEvent(id, { type: "run.stop_requested", data: {} });
+        const { stopRequested, stopNow } = getRun(id);
+        // Whoever asked for the end at once is not content with less afterwards.
+        if (stopNow || (stopRequested && mode === "graceful")) return;
+        database.run(
+          "UPDATE runs SET stop_requested = 1, stop_now = ?, updated_at = ? WHERE id = ?",
+          mode === "now" ? 1 : 0,
+          isoTime(clock),
+          id,
+        );
+        addEvent(id, { type: "run.stop_requested", data: { mode } });
       });
     },
     transition: (lease, { from, to, reason }) =>
@@ -96,7 +103,7 @@ export const runTable = (parts: StoreParts): RunTable => {
       }),
     clearStop: (lease) => {
       guarded(lease, () => {
-        database.run("UPDATE runs SET stop_requested = 0 WHERE id = ?", lease.runId);
+        database.run("UPDATE runs SET stop_requested = 0, stop_now = 0 WHERE id = ?", lease.runId);
         addEvent(lease.runId, { type: "run.stop_withdrawn", data: {} });
       });
     },

@@ -45,6 +45,8 @@ export interface Run {
   /** Groups the runs of one pipeline. */
   readonly pipelineId: string | null;
   readonly stopRequested: boolean;
+  /** The stop does not wait for a save. */
+  readonly stopNow: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** When the job itself was last seen. */

@@ -37,7 +37,7 @@ export interface AttemptEnd {
 /** What a watcher needs to know of a run before it acts on it. */
 export type RunHead = Pick<
   Run,
-  "id" | "kind" | "state" | "reason" | "parentId" | "stopRequested" | "lastSeenAt"
+  "id" | "kind" | "state" | "reason" | "parentId" | "stopRequested" | "stopNow" | "lastSeenAt"
 >;
 
 /** How a new attempt came about. Default: a new one of ours, with a fresh token and no job yet. */
@@ -70,8 +70,8 @@ export interface Store {
   watchedRuns(): readonly RunHead[];
   /** The attempts of all runs that have not ended. */
   openAttempts(): readonly Attempt[];
-  /** Anybody may ask for a stop; whoever holds the run acts on it. */
-  requestStop(id: string): void;
+  /** Anybody may ask for a stop; whoever holds the run acts on it. `now` stays, whatever is asked for later. */
+  requestStop(id: string, mode?: "graceful" | "now"): void;
 
   acquireLease(runId: string, request: LeaseRequest): LeaseAnswer;
   renewLease(lease: Lease, milliseconds: number): Lease;

@@ -1,6 +1,6 @@
 import { TERMINAL_STATES, type Attempt, type Lease, type PayloadLine, type Run } from "../track/index.ts";
 import { nextAttemptAt } from "./budgets.ts";
-import { afterEnd, attemptsSinceResume } from "./end-attempt.ts";
+import { afterEnd, attemptsSinceResume, continuationOf } from "./end-attempt.ts";
 import { withLease } from "./lease.ts";
 import { move } from "./move.ts";
 import type { Shop } from "./shop.ts";
@@ -76,7 +76,7 @@ const DECIDED = new Set<Run["state"]>(["recovering", "waiting"]);
 async function unsent(shop: Shop, lease: Lease, run: Run, attempt: Attempt | undefined): Promise<Run> {
   if (attempt !== undefined) return ensureSubmitted(shop, lease, run);
   const ended = shop.store.attempts(run.id).at(-1);
-  if (ended !== undefined && UNDER_WAY.has(run.state)) return afterEnd(shop, lease, run, ended);
+  if (ended !== undefined && hasMore(run, ended)) return afterEnd(shop, lease, run, ended);
   if (run.stopRequested) {
     return move(shop, lease, run, { to: "cancelled", reason: "stopped before it was started" });
   }
@@ -88,6 +88,11 @@ async function unsent(shop: Shop, lease: Lease, run: Run, attempt: Attempt | und
   if (hasNext || !DECIDED.has(decided.state) || isTooEarly(shop, run)) return decided;
   return ensureSubmitted(shop, lease, decided);
 }
+
+// What follows from the newest end was not all recorded: a killed controller has not come to it, or the far side goes on with
+// the next attempt.
+const hasMore = ({ state }: Run, ended: Attempt): boolean =>
+  UNDER_WAY.has(state) || (DECIDED.has(state) && continuationOf(ended) !== undefined);
 
 function isTooEarly(shop: Shop, run: Run): boolean {
   const next = nextAttemptAt(attemptsSinceResume(shop, run));

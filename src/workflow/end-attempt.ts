@@ -39,6 +39,10 @@ export const afterEnd = (shop: Shop, lease: Lease, run: Run, attempt: Attempt): 
   const { detail, proof } = kept.success ? kept.data : { detail: sentence, proof: "" };
   const words =
     attempt.reason === "no_proof" ? `${detail}: ${proof}` : withFailure(shop, run, attempt, detail);
+  const declined = declinedFar(shop, run, attempt);
+  if (declined && !run.stopRequested) {
+    return move(shop, lease, run, { to: "timed_out", reason: `${declined}; ${words}` });
+  }
   const far = continuationOf(attempt);
   if (far && status !== "succeeded") return goesOnFar(shop, lease, run, { attempt, far, words });
   const given = givenUp(shop, run);
@@ -79,8 +83,10 @@ function goesOnFar(
   const { status } = endReason(attempt.reason ?? "unknown");
   const number = attempt.number + 1;
   requireOurs(far, markerOf(run.id, number));
-  // An end that is not understood ends nothing while the work goes on before our eyes.
-  const goes = status === "lost" || mayGoOn(shop, run, attempt);
+  // An end that is not understood ends nothing while the work goes on before our eyes. And what there is to go on from is
+  // known best where it lies: the far side counts what no event has told.
+  const isTheirs = attempt.reason === "walltime_no_progress" && !run.stopRequested;
+  const goes = status === "lost" || isTheirs || mayGoOn(shop, run, attempt);
   if (!goes && !run.stopRequested && givenUp(shop, run) === undefined) {
     shop.store.appendEvent(lease, {
       type: GIVEN_UP,
@@ -94,6 +100,15 @@ function goesOnFar(
   if (run.state === "cancelling") return run;
   const what = goes ? `it goes on by itself as attempt ${number}` : `attempt ${number} of it is being ended`;
   return move(shop, lease, run, { to: "recovering", reason: `${words}; ${what}` });
+}
+
+// The attempt that was to follow a time limit was never begun: the far side found nothing newer to go on from either. Its
+// words for the end before it; undefined where that is not so.
+function declinedFar(shop: Shop, run: Run, { number, reason }: Attempt): string | undefined {
+  if (reason !== "not_started") return undefined;
+  const before = shop.store.attempts(run.id).find((attempt) => attempt.number === number - 1);
+  if (before?.reason !== "walltime_no_progress" || continuationOf(before) === undefined) return undefined;
+  return endReason(before.reason).sentence;
 }
 
 function requireOurs({ refs }: Continuation, marker: string): void {

@@ -1,6 +1,6 @@
 import { rename } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { InternalError } from "../core/errors.ts";
+import { InternalError, UserError } from "../core/errors.ts";
 import { exists, syncFolder } from "../core/files.ts";
 import type { DatasetLock } from "../dataset/index.ts";
 import type { Recipe } from "../recipe/index.ts";
@@ -48,6 +48,7 @@ export const evaluateKind = async (
   const tasks = await fetched(shop, subject, { kind, missing, children });
   if (tasks.length === 0) return;
   const short = children.find((child) => child.state !== "succeeded" && covers(child, tasks));
+  if (short?.state === "lost") throw lost(short);
   const child = short
     ? await resumeRun(shop, short.id)
     : await startKind(shop, subject, { kind, tasks, number: children.length + 1 });
@@ -62,6 +63,12 @@ export const evaluateKind = async (
     hint: "is another program changing the evaluations folder in the state folder?",
   });
 };
+
+/** Nobody knows whether the job of a lost run still works: another attempt beside it is for a person to decide. */
+export const lost = ({ id, reason }: Pick<Run, "id" | "reason">): UserError =>
+  new UserError("RUN_LOST", `It is not known what has become of run ${id}: ${reason}`, {
+    hint: `look at its machine, then either understudy run resume ${id}, or understudy run settle ${id}`,
+  });
 
 // A job that ran elsewhere may have succeeded without its rows having been fetched.
 async function fetched(

@@ -8,7 +8,7 @@ import {
   type CheckpointFiles,
   type CheckpointManifest,
 } from "../checkpoint/index.ts";
-import { InternalError, UserError } from "../core/errors.ts";
+import { InternalError, RemoteError, UserError } from "../core/errors.ts";
 import { digestOf } from "../core/hash.ts";
 import { lockDigest, openDataset, verifyDataset, type DatasetLock } from "../dataset/index.ts";
 import { noJudge, readResults, type Evaluation, type System } from "../evaluate/index.ts";
@@ -30,26 +30,16 @@ import type { Shop } from "./shop.ts";
 import { launcherOf, refsOf } from "./submit.ts";
 
 /**
- * Evaluates a finished training run: base model, lowest dev loss and last checkpoint on seen and unseen test roles.
- * Finished tasks are found by content and never done again. UserErrors `RUN_NOT_TRAINED`, `NO_CHECKPOINT`,
- * `DATASET_CHANGED`.
+ * Evaluates a finished training run: base model, lowest dev loss and last checkpoint on seen and unseen test roles. One
+ * that still trains is waited for. Finished tasks are found by content and never done again. UserErrors
+ * `RUN_NOT_TRAINED`, `NO_CHECKPOINT`, `DATASET_CHANGED`; RemoteError `EVALUATION_BLOCKED` when the run that was waited for
+ * ends without its proof.
  */
 export const evaluateRun = async (shop: Shop, runId: string): Promise<Evaluation> => {
-  const run = await settled(shop, runId);
-  const lock = lockOf(run);
-  if (lock.resolved === null || run.state !== "succeeded") {
-    throw new UserError(
-      "RUN_NOT_TRAINED",
-      `Run ${runId} is not a finished training run: ${run.kind}, ${run.state}`,
-      {
-        hint:
-          run.kind === "train"
-            ? `go on with it: understudy run resume ${runId}`
-            : `give the training run's id: ${run.parentId ?? "see understudy run list"}`,
-      },
-    );
-  }
+  const lock = lockOf(shop.store.getRun(runId));
   const { resolved } = lock;
+  if (resolved === null) throw notTrained(shop.store.getRun(runId));
+  const run = await succeeded(shop, runId);
   requireSameData(await verifyDataset(shop.project, resolved.recipe.dataset.name), run, resolved);
   const systems = await systemsOf(shop, run, lock, resolved);
   // One evaluation at a time on this machine: two runs share the base model's task folders.
@@ -67,12 +57,29 @@ export const evaluateRun = async (shop: Shop, runId: string): Promise<Evaluation
   );
 };
 
-// A job may have ended while nobody looked; one that trains on is waited for.
-async function settled(shop: Shop, runId: string): Promise<Run> {
+// A job may have ended while nobody looked; one that trains on is waited for, up to its proof.
+async function succeeded(shop: Shop, runId: string): Promise<Run> {
   const { run } = await advanceRun(shop, runId);
-  if (TERMINAL_STATES.includes(run.state)) return run;
-  shop.onProgress({ type: "note", text: `run ${runId} is ${run.state}: waiting for its end` });
-  return followRun(shop, runId);
+  if (run.state === "succeeded") return run;
+  if (TERMINAL_STATES.includes(run.state)) throw notTrained(run);
+  const text = `run ${runId} is ${run.state}: its evaluation waits here until it has succeeded`;
+  shop.onProgress({ type: "note", text });
+  const ended = await followRun(shop, runId);
+  if (ended.state === "succeeded") return ended;
+  throw new RemoteError(
+    "EVALUATION_BLOCKED",
+    `The evaluation is blocked: run ${runId}, which it waited for, is ${ended.state}: ${ended.reason}`,
+    { hint: `go on with it: understudy run resume ${runId}; then again: understudy eval start ${runId}` },
+  );
+}
+
+function notTrained({ id, kind, state, parentId }: Run): UserError {
+  return new UserError("RUN_NOT_TRAINED", `Run ${id} is not a finished training run: ${kind}, ${state}`, {
+    hint:
+      kind === "train"
+        ? `go on with it: understudy run resume ${id}`
+        : `give the training run's id: ${parentId ?? "see understudy run list"}`,
+  });
 }
 
 // After another division of the same corpus, the test dialogues may be ones that were trained on.

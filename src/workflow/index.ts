@@ -23,7 +23,7 @@ export { freshRunId, resumeRun, startRun, stopRun } from "./runs.ts";
 export { settleRun, type Settlement } from "./settle.ts";
 export { withShop, type Shop, type ShopRequest } from "./shop.ts";
 export { watchRuns, type WatchEnd, type WatchPass, type WatchRequest } from "./watch.ts";
-export type { RunLook } from "./watch-pass.ts";
+export type { RunLook } from "./watch-look.ts";
 export { summariesOf, type RunSummary } from "./watch-summary.ts";
 export type { BudgetState } from "./budgets.ts";
 export { outlook } from "./outlook.ts";

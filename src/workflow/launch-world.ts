@@ -5,13 +5,14 @@ import type { Shop } from "./shop.ts";
 
 /** What the launcher of a job needs of the world: the clock, the environment, and this machine's copy of the payload. */
 export const launchWorld = (
-  shop: Pick<Shop, "clock" | "environment" | "onProgress">,
+  shop: Pick<Shop, "clock" | "environment" | "onProgress"> & Partial<Pick<Shop, "signal">>,
   job: Job,
 ): LaunchWorld => ({
   clock: shop.clock,
   environment: shop.environment,
   payload: payloadHere(job),
   onProgress: told(shop.onProgress),
+  ...(shop.signal === undefined ? {} : { signal: shop.signal }),
 });
 
 /** The payload's folder on this machine: that of a job that runs elsewhere lies under a path of the other one. */

@@ -17,7 +17,7 @@ export interface LauncherPool {
 
 /** Launchers are opened on first use; one that cannot be opened is tried anew the next time. */
 export const launcherPool = (
-  shop: Pick<Shop, "clock" | "environment" | "onProgress">,
+  shop: Pick<Shop, "clock" | "environment" | "onProgress"> & Partial<Pick<Shop, "signal">>,
   open: typeof openLauncher = openLauncher,
 ): LauncherPool => {
   const opened = new Map<string, Promise<Launcher>>();

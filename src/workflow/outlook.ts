@@ -10,6 +10,8 @@ export interface OutlookOptions {
   readonly watchedMilliseconds?: number;
   /** Why its job cannot be seen now. */
   readonly unavailable?: string | null;
+  /** What is less than planned of the jobs that it goes on with. */
+  readonly shortfall?: string | null;
 }
 
 /** What happens next with a run, and who has to do something, in one sentence. `attempt` is its newest. */
@@ -20,12 +22,24 @@ export const outlook = (
   options: OutlookOptions = {},
 ): string => {
   if (TERMINAL_STATES.includes(run.state)) return afterwards(run);
+  const { shortfall } = options;
+  const words = meanwhile(run, now, attempt, options);
+  return shortfall ? `${words}; ${shortfall}: nobody goes on after that but who watches` : words;
+};
+
+function meanwhile(
+  run: Run,
+  now: number,
+  attempt: OutlookAttempt | undefined,
+  options: OutlookOptions,
+): string {
   const watch = `watch it: understudy run watch ${run.id}`;
   const stale = staleSince(run, attempt);
   const isBlind = options.unavailable !== undefined && options.unavailable !== null;
   if (isBlind) {
     const since = stale === null ? "it has not been seen yet" : `stale since ${stale}`;
-    return `${since}: it cannot be looked at now (${options.unavailable}); nothing is concluded from that`;
+    const words = `${since}: it cannot be looked at now (${options.unavailable}); nothing is concluded from that`;
+    return run.stopRequested ? `${words}; ${settleHint(run)}` : words;
   }
   if (run.state === "waiting" || run.state === "recovering") return `goes on when somebody watches; ${watch}`;
   if (run.state === "ambiguous") return `is settled by looking for its job, when somebody watches; ${watch}`;
@@ -33,7 +47,11 @@ export const outlook = (
   const watched = options.watchedMilliseconds ?? WATCHED_MILLISECONDS;
   if (now - Date.parse(stale) < watched) return "somebody watches it";
   return `stale since ${stale}: the job goes on by itself, its record does not until somebody watches; ${watch}`;
-};
+}
+
+// Somebody who wants it to end waits for a machine that may never come back.
+const settleHint = ({ id }: Run): string =>
+  `its stop is passed on when it can be; if its machine is gone for good: understudy run settle ${id} --as cancelled --because TEXT`;
 
 function afterwards({ id, kind, state, parentId }: Run): string {
   if (state === "succeeded")

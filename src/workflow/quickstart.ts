@@ -6,6 +6,7 @@ import { parseJson, readIfExists, writeJson } from "../core/files.ts";
 import { packDataset } from "../dataset/index.ts";
 import { loadProfile, withProcessLock } from "../launch/index.ts";
 import { TERMINAL_STATES, type Run } from "../track/index.ts";
+import { lost } from "./evaluate-kind.ts";
 import { evaluateRun } from "./evaluate-run.ts";
 import { followRun, followToSuccess } from "./follow.ts";
 import { prepareTraining, type PreparedTraining } from "./prepare-training.ts";
@@ -168,7 +169,9 @@ async function train(
     await trainFromRecipe(shop, prepared, request.profile);
   } else if (present.state === "succeeded") {
     shop.onProgress({ type: "note", text: "trained already" });
-  } else if (["failed", "cancelled", "timed_out", "lost"].includes(present.state)) {
+  } else if (present.state === "lost") {
+    throw lost(present);
+  } else if (["failed", "cancelled", "timed_out"].includes(present.state)) {
     shop.onProgress({ type: "note", text: `goes on after: ${present.reason}` });
     await resumeRun(shop, runId);
   }

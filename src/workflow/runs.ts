@@ -11,6 +11,7 @@ import { runFolder } from "./run-folder.ts";
 import type { Proof, RunLock } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { launcherOf, openAttempt, refsOf } from "./submit.ts";
+import { notesOf } from "./watch-notes.ts";
 
 export interface NewJob {
   readonly job: Job;
@@ -59,19 +60,20 @@ export const freshRunId = (shop: Shop, name: string): string => newRunId(name, s
 
 /**
  * Asks a run to save and stop (or ends it now), whoever controls it: where another controller holds the run (`heldBy`), the
- * request is recorded and that one acts on it. The request stands even when its machine cannot be reached now (RemoteError
+ * request is recorded with its mode and that one acts on it. The request stands even when its machine cannot be reached now (RemoteError
  * `STOP_PENDING`): whoever watches passes it on. A run that has ended is a UserError.
  */
 export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Advance> => {
   const before = shop.store.getRun(runId);
-  if (TERMINAL_STATES.includes(before.state)) {
+  // One that is blocked would go on with what it waits for.
+  if (before.state !== "blocked" && TERMINAL_STATES.includes(before.state)) {
     throw new UserError("RUN_ENDED", `Run ${runId} has ended already: ${before.state}, ${before.reason}`);
   }
-  shop.store.requestStop(runId);
+  shop.store.requestStop(runId, mode);
   const attempt = openAttempt(shop, before);
   try {
     if (mode === "now") await endNow(shop, before, attempt ? refsOf(attempt) : []);
-    return await advanceRun(shop, runId);
+    return await untilPassedOn(shop, runId, mode);
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;
     throw new RemoteError(
@@ -84,6 +86,25 @@ export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now
     );
   }
 };
+
+/**
+ * What happened while nobody watched is taken in first, one attempt after the other: the stop has to reach the one that runs now.
+ * Ends early when another controller holds the run, or when nothing changes any more.
+ */
+async function untilPassedOn(shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Advance> {
+  for (let before = ""; ;) {
+    const advance = await advanceRun(shop, runId);
+    const { run, heldBy, unavailable } = advance;
+    if (heldBy !== null || TERMINAL_STATES.includes(run.state)) return advance;
+    const attempt = openAttempt(shop, run);
+    const { cancelSent, endSent } = attempt ? notesOf(attempt) : {};
+    if (mode === "now" ? endSent : cancelSent) return advance;
+    if (unavailable !== null) throw new RemoteError("STOP_UNSENT", unavailable);
+    const now = JSON.stringify([run.state, run.reason, attempt]);
+    if (now === before) return advance;
+    before = now;
+  }
+}
 
 async function endNow(shop: Shop, run: Run, refs: readonly JobRef[]): Promise<void> {
   const launcher = await launcherOf(shop, run);
@@ -119,7 +140,7 @@ export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
   return run;
 };
 
-function requireResumable({ id, state, parentId }: Run): void {
+function requireResumable({ id, state, parentId, stopRequested }: Run): void {
   if (RESUMABLE.includes(state)) return;
   if (state === "succeeded") {
     throw new UserError("RUN_SUCCEEDED", `Run ${id} has succeeded: there is nothing to resume`);
@@ -130,6 +151,8 @@ function requireResumable({ id, state, parentId }: Run): void {
     });
   }
   throw new UserError("RUN_LIVE", `Run ${id} is ${state}: it does not need to be resumed`, {
-    hint: `follow it: understudy run logs ${id} -f`,
+    hint: stopRequested
+      ? `it is to stop: resume it when it has; if its machine is gone for good: understudy run settle ${id}`
+      : `follow it: understudy run logs ${id} -f`,
   });
 }

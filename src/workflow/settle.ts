@@ -1,15 +1,17 @@
 import { messageOf, UserError } from "../core/errors.ts";
-import type { Lease, Run } from "../track/index.ts";
+import { TERMINAL_STATES, type Lease, type Run } from "../track/index.ts";
+import { advanceRun } from "./advance.ts";
 import { withLease } from "./lease.ts";
 import { move } from "./move.ts";
 import { checkProof } from "./proof.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { launcherOf, openAttempt, refsOf } from "./submit.ts";
+import { observeAttempt } from "./watch-attempt.ts";
 
 export interface Settlement {
   readonly runId: string;
-  readonly as: "failed" | "cancelled" | "succeeded";
+  readonly as: "failed" | "cancelled" | "lost" | "succeeded";
   /** Why the person decides so; kept with the run. */
   readonly because: string;
 }
@@ -18,34 +20,59 @@ export interface Settlement {
 const SETTLED = "run.settled";
 
 /**
- * A person decides what has become of a run that no evidence decides. UserErrors: `RUN_DECIDED` when evidence has decided,
- * `REASON_MISSING`, `PROOF_MISSING` when it is to have succeeded but its proof does not hold or cannot be looked at,
- * `RUN_HELD`.
+ * A person decides what has become of a run that no evidence decides: one that is lost or ambiguous, or one whose stop was
+ * asked for and whose machine does not answer, which is tried once more. UserErrors: `RUN_DECIDED` when evidence has decided
+ * or still may, `REASON_MISSING`, `PROOF_MISSING` when it is to have succeeded but its proof does not hold or cannot be
+ * looked at, `RUN_HELD`.
  */
 export const settleRun = async (shop: Shop, settlement: Settlement): Promise<Run> => {
   const { runId, as, because } = settlement;
-  const run = shop.store.getRun(runId);
-  requireOpen(run);
   if (because.trim() === "") {
     throw new UserError("REASON_MISSING", "A decision needs its reason", {
       hint: 'say what you saw: --because "the node was reinstalled"',
     });
   }
+  const unseen = await unseenNow(shop, shop.store.getRun(runId));
+  const run = shop.store.getRun(runId);
+  requireOpen(run, unseen);
   if (as === "succeeded") await requireProof(shop, run);
-  const held = await withLease(shop, runId, async (lease) => decide(shop, lease, settlement));
+  const held = await withLease(shop, runId, async (lease) => decide(shop, lease, settlement, unseen));
   if (held.outcome === "done") return held.result;
   throw new UserError("RUN_HELD", `Run ${runId} is being worked on by ${held.owner}`, {
     hint: "try again in a minute",
   });
 };
 
-function requireOpen({ id, state, reason }: Run): void {
+/** Why a run that is to stop cannot be looked at, or told to; undefined where it can, or nobody wants it to stop. */
+async function unseenNow(shop: Shop, run: Run): Promise<string | undefined> {
+  if (!run.stopRequested || TERMINAL_STATES.includes(run.state)) return undefined;
+  let problem: string | undefined;
+  try {
+    // Where its machine answers after all, this ends it, and there is nothing to decide.
+    const { unavailable } = await advanceRun(shop, run.id);
+    if (unavailable !== null) return unavailable;
+  } catch (error) {
+    shop.signal.throwIfAborted();
+    problem = messageOf(error);
+  }
+  const attempt = openAttempt(shop, run);
+  if (attempt === undefined) return undefined;
+  if (refsOf(attempt).length === 0) return problem;
+  // Another controller may have it, or it was seen and would not stop.
+  const observation = await observeAttempt(shop, run, attempt);
+  return observation.phase === "unavailable" ? observation.detail : undefined;
+}
+
+function requireOpen({ id, state, reason }: Run, unseen: string | undefined): void {
   if (state === "lost" || state === "ambiguous") return;
+  if (unseen !== undefined && !TERMINAL_STATES.includes(state)) return;
   throw new UserError(
     "RUN_DECIDED",
     `Run ${id} is ${state}: ${reason}; there is nothing for a person to decide`,
     {
-      hint: "only runs that are lost or ambiguous can be settled; understudy run stop ends one that goes on",
+      hint:
+        "only runs that are lost or ambiguous can be settled, and those whose machine does not answer after a stop: " +
+        `understudy run stop ${id}`,
     },
   );
 }
@@ -70,15 +97,21 @@ async function missingProof(shop: Shop, run: Run): Promise<string | undefined> {
   }
 }
 
-function decide(shop: Shop, lease: Lease, { runId, as, because }: Settlement): Run {
+function decide(
+  shop: Shop,
+  lease: Lease,
+  { runId, as, because }: Settlement,
+  unseen: string | undefined,
+): Run {
   // Somebody may have found evidence meanwhile.
   const run = shop.store.getRun(runId);
-  requireOpen(run);
+  requireOpen(run, unseen);
   const attempt = openAttempt(shop, run);
   if (attempt) {
     const evidence = { detail: `settled by hand as ${as}: ${because}`, proof: "", notes: attempt.evidence };
     shop.store.endAttempt(lease, attempt.number, { reason: "unknown", exitCode: null, evidence });
   }
-  shop.store.appendEvent(lease, { type: SETTLED, data: { from: run.state, as, because } });
+  const sight = unseen === undefined ? {} : { unseen };
+  shop.store.appendEvent(lease, { type: SETTLED, data: { from: run.state, as, because, ...sight } });
   return move(shop, lease, run, { to: as, reason: `settled by hand: ${because}` });
 }

@@ -6,6 +6,7 @@ import { move } from "./move.ts";
 import { jobOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { excludedNodes } from "./watch-nodes.ts";
+import { keepShortfall } from "./watch-shortfall.ts";
 import { note, notesOf, type Notes } from "./watch-notes.ts";
 import { paceOf } from "./watch-pace.ts";
 
@@ -69,7 +70,10 @@ async function settle(shop: Shop, lease: Lease, run: Run, sending: Sending): Pro
   const { launcher, plan, attempt } = sending;
   const found = await launcher.find(plan);
   if (found.outcome === "found") {
-    const { refs, note: words } = await completed(run, sending, found);
+    const all = await completed(run, sending, found);
+    if ("open" in all) return move(shop, lease, run, { to: "ambiguous", reason: all.open });
+    const { refs, note: words } = all;
+    keepShortfall(shop, lease, attempt, words);
     shop.store.updateAttempt(lease, attempt.number, { refs });
     return accepted(shop, lease, run, { refs, words });
   }
@@ -92,15 +96,28 @@ async function settle(shop: Shop, lease: Lease, run: Run, sending: Sending): Pro
   return run.stopRequested ? withdrawn(shop, lease, run, attempt) : undefined;
 }
 
-/** A chain of which only some links were submitted gets the rest; what is there already is kept whatever becomes of that. */
+/**
+ * A chain of which only some links were submitted gets the rest; what is there already is kept whatever becomes of that.
+ * `open` while there may be jobs that are not known: which they are is written once.
+ */
 async function completed(
   run: Run,
   { launcher, plan }: Sending,
   found: Extract<Finding, { outcome: "found" }>,
-): Promise<{ readonly refs: readonly JobRef[]; readonly note?: string | undefined }> {
-  if (!found.missingLinks || run.stopRequested) return found;
+): Promise<
+  { readonly refs: readonly JobRef[]; readonly note?: string | undefined } | { readonly open: string }
+> {
+  // What is known of can be stopped, and the stop holds for what is not.
+  if (run.stopRequested) return { refs: found.refs };
+  if (found.doubt !== undefined) {
+    return { open: `its job was found, but there may be more of it: ${found.doubt}` };
+  }
+  if (!found.missingLinks) return { refs: found.refs };
   const answer = await launcher.submit(plan);
   if (answer.outcome === "accepted") return answer;
+  if (answer.outcome === "ambiguous") {
+    return { open: `it is not known whether the rest of its chain was accepted: ${answer.reason}` };
+  }
   return {
     refs: found.refs,
     note: `the chain is shorter by ${found.missingLinks} than planned: ${answer.reason}`,
@@ -120,10 +137,13 @@ async function send(shop: Shop, lease: Lease, run: Run, { launcher, plan, attemp
     refused: refused && { ...refused, sentAgain: true },
   });
   const answer = await launcher.submit(plan);
+  // Who interrupts this program does not give up the run, whatever a launcher makes of it.
+  if (answer.outcome === "rejected") shop.signal.throwIfAborted();
   if (answer.outcome === "ambiguous") {
     return move(shop, lease, run, { to: "ambiguous", reason: answer.reason });
   }
   if (answer.outcome === "rejected") return rejected(shop, lease, run, { attempt: sent, answer });
+  keepShortfall(shop, lease, attempt, answer.note);
   shop.store.updateAttempt(lease, attempt.number, { refs: answer.refs, evidence: null });
   return accepted(shop, lease, run, { refs: answer.refs, words: answer.note });
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../core/errors.ts";
+import { messageOf, RemoteError } from "../core/errors.ts";
 import { jobKey, type JobRef, type Launcher, type Observation } from "../launch/index.ts";
 import {
   classify,
@@ -18,9 +18,10 @@ import { checkProof, type ProofResult } from "./proof.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { launcherOf, refsOf } from "./submit.ts";
-import { liveState } from "./watch-live.ts";
+import { liveState, warned } from "./watch-live.ts";
 import { note, notesOf } from "./watch-notes.ts";
 import { paceOf } from "./watch-pace.ts";
+import { hasProgress } from "./watch-progress.ts";
 
 /** `watch`: do what follows. `look`: only record what has become of the job; start nothing and do not count as a watcher. */
 export type Purpose = "watch" | "look";
@@ -73,8 +74,12 @@ interface Seen {
 export const watchAttempt = async (shop: Shop, lease: Lease, look: Look): Promise<Seen> => {
   const { run, purpose, attempt, observation } = look;
   const [ref] = refsOf(attempt);
-  if (observation.phase === "unavailable" || ref === undefined) return { run, lines: [] };
+  if (ref === undefined) return { run, lines: [] };
   const launcher = await launcherOf(shop, run);
+  if (observation.phase === "unavailable") {
+    if (purpose === "watch") await stopUnseen(shop, lease, { run, attempt, launcher });
+    return { run, lines: [] };
+  }
   const isLive = observation.phase === "live";
   if (isLive && purpose === "watch") shop.store.markSeen(lease);
   const where = { files: launcher.artifacts(ref), ref };
@@ -153,11 +158,9 @@ async function whileLive(
   // Seen again: a later absence starts its own clock.
   const seen = note(shop, lease, attempt, { absentSince: undefined, endedSince: undefined });
   if (run.stopRequested || givenUp(shop, run)) {
-    if (!notesOf(seen).cancelSent) {
-      for (const ref of refsOf(attempt)) await launcher.cancel(ref, "graceful");
-      note(shop, lease, seen, { cancelSent: true });
-    }
-    return move(shop, lease, run, { to: "cancelling", reason: "asked to save and stop" });
+    await passOnStop(shop, lease, { run, attempt: seen, launcher });
+    const reason = run.stopNow ? "is being ended without a save" : "asked to save and stop";
+    return move(shop, lease, run, { to: "cancelling", reason: warned(reason, observation) });
   }
   const change = liveState({
     observation,
@@ -166,6 +169,34 @@ async function whileLive(
   });
   // A scheduler's word never takes back what the program has said, nor a stop.
   return change === null || !mayGo(run.state, change.to) ? run : move(shop, lease, run, change);
+}
+
+// What cannot be seen may still be stopped: accounts that are down say nothing of a queue that works.
+async function stopUnseen(
+  shop: Shop,
+  lease: Lease,
+  of: { readonly run: Run; readonly attempt: Attempt; readonly launcher: Launcher },
+): Promise<void> {
+  if (!of.run.stopRequested && givenUp(shop, of.run) === undefined) return;
+  try {
+    await passOnStop(shop, lease, of);
+  } catch (error) {
+    // It cannot be reached for that either: the next look tries again.
+    if (!(error instanceof RemoteError)) throw error;
+  }
+}
+
+// Once for each attempt and each way of stopping: who asked for a save may lose patience later.
+async function passOnStop(
+  shop: Shop,
+  lease: Lease,
+  of: { readonly run: Run; readonly attempt: Attempt; readonly launcher: Launcher },
+): Promise<void> {
+  const { run, attempt, launcher } = of;
+  const { cancelSent, endSent } = notesOf(attempt);
+  if (run.stopNow ? endSent : cancelSent) return;
+  for (const ref of refsOf(attempt)) await launcher.cancel(ref, run.stopNow ? "now" : "graceful");
+  note(shop, lease, attempt, { cancelSent: true, endSent: run.stopNow ? true : undefined });
 }
 
 function lastEvent(shop: Shop, run: Run, attempt: Attempt): { type: string; code?: string } | null {
@@ -177,9 +208,3 @@ function lastEvent(shop: Shop, run: Run, attempt: Attempt): { type: string; code
 }
 
 const PAYLOAD_ENDS = ["finished", "stopped", "failed"];
-
-// The payload says so after the checkpoint is complete, and never saves a complete one again.
-function hasProgress(shop: Shop, run: Run, attempt: Attempt): boolean {
-  const saved = shop.store.events(run.id, { attempt: attempt.number, types: ["checkpoint"], limit: 1 });
-  return saved.length > 0;
-}

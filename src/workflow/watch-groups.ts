@@ -12,6 +12,7 @@ import { jobOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { refsOf } from "./submit.ts";
 import { nextWait, paceOf, waitUnavailable, type Pace } from "./watch-pace.ts";
+import { placesFor, type Places, type Work } from "./watch-work.ts";
 
 /** The runs of one launcher profile, which are looked at together. */
 export interface Group {
@@ -26,10 +27,15 @@ export interface Group {
   nextAt: number;
   /** Questions in a row that got no answer. */
   failures: number;
+  /** For runs that have jobs, and for those that are to be sent, which may take hours: a login node allows few sessions. */
+  readonly places: { readonly looks: Places; readonly sends: Places };
 }
 
+const LOOKS_AT_ONCE = 6;
+const SENDS_AT_ONCE = 2;
+
 /** What a watcher keeps in memory; a new one begins with nothing and finds everything in the store. */
-export interface Watcher {
+export interface Watcher extends Work {
   readonly groups: Map<string, Group>;
   /** Name of the group of each run: its profile never changes. */
   readonly groupOf: Map<string, string>;
@@ -37,7 +43,14 @@ export interface Watcher {
   readonly troubles: Map<string, string>;
 }
 
-export const newWatcher = (): Watcher => ({ groups: new Map(), groupOf: new Map(), troubles: new Map() });
+export const newWatcher = (): Watcher => ({
+  groups: new Map(),
+  groupOf: new Map(),
+  troubles: new Map(),
+  working: new Map(),
+  news: [],
+  failures: [],
+});
 
 const Label = z.object({ profileName: z.string() });
 
@@ -53,7 +66,16 @@ export const groupFor = (shop: Shop, watcher: Watcher, id: string): Group => {
   if (present) return present;
   const pace = paceOf(job.profile);
   const label = `${Label.safeParse(run.lock).data?.profileName ?? name} (${kindOf(job.profile)})`;
-  const made: Group = { name, representative: id, pace, label, wait: pace.fastest, nextAt: 0, failures: 0 };
+  const made: Group = {
+    name,
+    representative: id,
+    pace,
+    label,
+    wait: pace.fastest,
+    nextAt: 0,
+    failures: 0,
+    places: { looks: placesFor(LOOKS_AT_ONCE), sends: placesFor(SENDS_AT_ONCE) },
+  };
   watcher.groups.set(name, made);
   return made;
 };
@@ -91,6 +113,12 @@ export const watchedOf = (head: RunHead, attempt: Attempt | undefined): Watched 
   attempt,
   refs: attempt === undefined ? [] : refsOf(attempt),
 });
+
+/** Something has changed after the group was looked at: it is looked at again at once. */
+export const hurry = (group: Group, now: number): void => {
+  group.wait = group.pace.fastest;
+  group.nextAt = Math.min(group.nextAt, now);
+};
 
 /** Decides when a group is looked at next, from what this look has brought. */
 export const schedule = (

@@ -14,10 +14,20 @@ export const liveState = (of: {
   const { observation, attempt, started } = of;
   if (observation.phase !== "live") return null;
   const which = attempt === 1 ? "" : ` (attempt ${attempt})`;
-  if (started) return { to: "running", reason: `running${which}` };
+  if (started) return { to: "running", reason: warned(`running${which}`, observation) };
   const { state, detail } = observation;
-  if (state === "queued")
-    return { to: "queued", reason: `queued${which}${detail === "" ? "" : `: ${detail}`}` };
+  const words = detail === "" ? which : `${which}: ${detail}`;
+  if (state === "queued") return { to: "queued", reason: warned(`queued${words}`, observation) };
   if (state === undefined || state === "stopping") return null;
-  return { to: "starting", reason: `starting${which}${detail === "" ? "" : `: ${detail}`}` };
+  return { to: "starting", reason: warned(`starting${words}`, observation) };
+};
+
+/** What is wrong with a job that lives all the same; null when nothing is. */
+export const warningOf = (observation: Observation | undefined): string | null =>
+  observation?.phase === "live" ? (observation.warning ?? null) : null;
+
+/** The reason with the warning, so that it is gone from it once the job is seen without. */
+export const warned = (reason: string, observation: Observation): string => {
+  const warning = warningOf(observation);
+  return warning === null ? reason : `${reason}; WARNING: ${warning}`;
 };

@@ -15,6 +15,8 @@ export const Notes = z.looseObject({
   unclaimedSince: Time.optional(),
   /** The stop was passed on to its jobs. */
   cancelSent: z.boolean().optional(),
+  /** They were told to end without a save. */
+  endSent: z.boolean().optional(),
   /** Certainly not accepted, to be tried again. */
   refused: z
     .object({

@@ -1,12 +1,12 @@
 import { messageOf } from "../core/errors.ts";
 import type { Launcher, Observation } from "../launch/index.ts";
-import { EVENTS_STREAM, type Attempt, type PayloadLine, type RunHead } from "../track/index.ts";
+import { EVENTS_STREAM, type Attempt, type RunHead } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";
 import { withLease } from "./lease.ts";
 import type { Shop } from "./shop.ts";
 import { readEvents, sightOf, type Purpose, type Sight } from "./watch-attempt.ts";
-import { atMost } from "./watch-bounded.ts";
 import {
+  hurry,
   launcherOfGroup,
   observeGroup,
   schedule,
@@ -14,77 +14,105 @@ import {
   type Watched,
   type Watcher,
 } from "./watch-groups.ts";
-import { liveState } from "./watch-live.ts";
+import { liveState, warningOf } from "./watch-live.ts";
+import { asBefore, type RunLook } from "./watch-look.ts";
 import { notesOf } from "./watch-notes.ts";
 import { gateOf } from "./watch-parent.ts";
 import { peekEvents } from "./watch-peek.ts";
+import { patiently, track } from "./watch-work.ts";
 
-/** What one look at one run has brought. */
-export interface RunLook {
-  readonly id: string;
-  readonly state: RunHead["state"];
-  /** The state in words. */
-  readonly reason: string;
-  readonly changed: boolean;
-  readonly lines: readonly PayloadLine[];
-  readonly heldBy: string | null;
-  /** Why its job could not be seen; its state is as it was. */
-  readonly unavailable: string | null;
-  /** What went wrong with this run alone. */
-  readonly trouble: string | null;
+/** A look at the runs of one group. `once`: until all of it is done, else what takes long goes on behind it. */
+export interface GroupLook {
+  readonly watched: readonly Watched[];
+  readonly purpose: Purpose;
+  readonly once: boolean;
 }
 
-/** Runs of one group that are worked on at once: a login node allows few sessions. */
-const AT_ONCE = 8;
+// What a question has brought says little after that: the next one is for it.
+const FRESH = 30_000;
 
-/** One look at all runs of a group: one question to its launcher, then what follows from the answers, run by run. */
+/**
+ * One look at all runs of a group: one question to its launcher, then what follows from the answers, run by run. What it
+ * brings comes to the watcher's news.
+ */
 export const lookAtGroup = async (
   shop: Shop,
   watcher: Watcher,
   group: Group,
-  look: { readonly watched: readonly Watched[]; readonly purpose: Purpose },
-): Promise<readonly RunLook[]> => {
-  const { watched, purpose } = look;
+  { watched, purpose, once }: GroupLook,
+): Promise<void> => {
   let opening: Promise<Launcher> | undefined;
   const open = async (): Promise<Launcher> => (opening ??= launcherOfGroup(shop, group));
   const seen = await observeGroup(open, watched);
+  const askedAt = shop.clock.now();
+  const sights = watched.map(({ refs }) => (refs.length === 0 ? undefined : sightOf(refs, seen)));
   const unchanged: string[] = [];
-  const looks = await atMost(AT_ONCE, watched, async (one): Promise<RunLook> => {
-    shop.signal.throwIfAborted();
-    try {
-      const observation = one.refs.length === 0 ? undefined : sightOf(one.refs, seen);
-      const found = await lookAtRun(shop, one, { purpose, observation, open });
-      watcher.troubles.delete(one.head.id);
-      if (found === SAME) unchanged.push(one.head.id);
-      return found === SAME ? asBefore(one.head) : found;
-    } catch (error) {
+  let isOver = false;
+  let changed = false;
+  const take = (found: RunLook): void => {
+    watcher.news.push(found);
+    changed ||= found.changed;
+    if (found.changed && isOver) hurry(group, shop.clock.now());
+  };
+  const same = (id: string): void => {
+    if (!isOver) unchanged.push(id);
+    else if (purpose === "watch") shop.store.markAllSeen([id]);
+  };
+  const works = watched.map(async (one, at) => {
+    const observation = sights[at];
+    const places = observation === undefined ? group.places.sends : group.places.looks;
+    const work = async (): Promise<void> => {
       shop.signal.throwIfAborted();
-      const trouble = messageOf(error);
-      await recordTrouble(shop, watcher, one.head.id, trouble);
-      return { ...asBefore(one.head), trouble };
-    }
+      if (!once && observation !== undefined && shop.clock.now() - askedAt > FRESH) return;
+      const found = await lookOrTrouble(shop, watcher, one, { purpose, observation, open });
+      if (found === SAME) same(one.head.id);
+      take(found === SAME ? asBefore(one.head, { warning: warningOf(observation) }) : found);
+    };
+    return track(watcher, one.head.id, async () => places(work));
   });
+  await (once ? Promise.all(works) : patiently(shop, works));
+  isOver = true;
   if (purpose === "watch") shop.store.markAllSeen(unchanged);
-  const blind = looks.filter(({ unavailable }) => unavailable !== null).length;
-  const jobs = watched.filter(({ refs }) => refs.length > 0).length;
+  const asked = sights.filter((sight) => sight !== undefined);
   schedule(group, shop.clock.now(), {
-    unavailable: jobs > 0 && blind === jobs,
-    changed: looks.some(({ changed }) => changed),
+    unavailable: asked.length > 0 && asked.every(({ phase }) => phase === "unavailable"),
+    changed,
   });
-  return looks;
 };
 
 /** The job was seen, and nothing is to be done or written but that. */
 const SAME = Symbol("same");
 
+interface RunSight {
+  readonly purpose: Purpose;
+  readonly observation: Observation | undefined;
+  readonly open: () => Promise<Launcher>;
+}
+
+// What goes wrong with one run is no trouble of the others.
+async function lookOrTrouble(
+  shop: Shop,
+  watcher: Watcher,
+  one: Watched,
+  sight: RunSight,
+): Promise<RunLook | typeof SAME> {
+  const { head } = one;
+  try {
+    const found = await lookAtRun(shop, one, sight);
+    watcher.troubles.delete(head.id);
+    return found;
+  } catch (error) {
+    shop.signal.throwIfAborted();
+    const trouble = messageOf(error);
+    await recordTrouble(shop, watcher, head.id, trouble);
+    return asBefore(head, { trouble });
+  }
+}
+
 async function lookAtRun(
   shop: Shop,
   { head, attempt, refs }: Watched,
-  look: {
-    readonly purpose: Purpose;
-    readonly observation: Observation | undefined;
-    readonly open: () => Promise<Launcher>;
-  },
+  look: RunSight,
 ): Promise<RunLook | typeof SAME> {
   const { purpose, observation } = look;
   const [ref] = refs;
@@ -93,7 +121,7 @@ async function lookAtRun(
     return advanced(shop, head, purpose);
   }
   // Nothing follows from an answer that is none: not even the run's lease is taken.
-  if (observation.phase === "unavailable") return { ...asBefore(head), unavailable: observation.detail };
+  if (observation.phase === "unavailable") return asBefore(head, { unavailable: observation.detail });
   const { marker } = attempt;
   if (!isSteady(shop, head, attempt, observation)) {
     return advanced(shop, head, purpose, { marker, observation });
@@ -132,11 +160,8 @@ async function advanced(shop: Shop, head: RunHead, purpose: Purpose, sight?: Sig
   const { run, lines, heldBy, unavailable } = await advanceRun(shop, head.id, purpose, sight);
   const { id, state, reason } = run;
   const changed = state !== head.state || reason !== head.reason || lines.length > 0;
-  return { id, state, reason, changed, lines, heldBy, unavailable, trouble: null };
-}
-
-function asBefore({ id, state, reason }: RunHead): RunLook {
-  return { id, state, reason, changed: false, lines: [], heldBy: null, unavailable: null, trouble: null };
+  const warning = warningOf(sight?.observation);
+  return { id, state, reason, changed, lines, heldBy, unavailable, warning, trouble: null };
 }
 
 // Kept with the run, so that who looks later sees it too; that it cannot be recorded is no trouble of the others either.

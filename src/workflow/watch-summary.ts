@@ -6,9 +6,10 @@ import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { watchPass } from "./watch.ts";
 import { newWatcher } from "./watch-groups.ts";
+import type { RunLook } from "./watch-look.ts";
 import { notesOf } from "./watch-notes.ts";
 import { paceOf } from "./watch-pace.ts";
-import type { RunLook } from "./watch-pass.ts";
+import { shortfallOf } from "./watch-shortfall.ts";
 
 /** What a person wants to know of a run. */
 export interface RunSummary {
@@ -26,6 +27,10 @@ export interface RunSummary {
   readonly budgets: readonly BudgetState[];
   /** Why its job could not be seen just now. */
   readonly unavailable: string | null;
+  /** What is wrong with its job, which lives all the same. */
+  readonly warning: string | null;
+  /** What is less than planned of the jobs that it goes on with, e.g. a shorter chain. */
+  readonly shortfall: string | null;
   /** What went wrong with this run alone. */
   readonly trouble: string | null;
 }
@@ -48,15 +53,18 @@ function summaryOf(shop: Shop, run: Run, look: RunLook | undefined): RunSummary 
   const unavailable = look?.unavailable ?? null;
   const lastSeen = staleSince(run, attempts.at(-1));
   const watchedMilliseconds = watchedFor(run);
+  const shortfall = TERMINAL_STATES.includes(run.state) ? null : shortfallOf(shop, run, attempts);
   return {
     run,
     attempts,
-    next: outlook(run, now, attempts.at(-1), { watchedMilliseconds, unavailable }),
+    next: outlook(run, now, attempts.at(-1), { watchedMilliseconds, unavailable, shortfall }),
     lastSeen,
     isStale: unavailable !== null || (lastSeen !== null && now - Date.parse(lastSeen) >= watchedMilliseconds),
     nextTryAt: nextTryAt(shop, run, attempts.at(-1)),
     budgets: budgetStates(attemptsSinceResume(shop, run), now),
     unavailable,
+    warning: look?.warning ?? null,
+    shortfall,
     trouble: look?.trouble ?? null,
   };
 }

@@ -3,7 +3,9 @@ import type { Shop } from "./shop.ts";
 import type { Purpose } from "./watch-attempt.ts";
 import { groupFor, newWatcher, watchedOf, type Group, type Watched, type Watcher } from "./watch-groups.ts";
 import { gateOf } from "./watch-parent.ts";
-import { lookAtGroup, type RunLook } from "./watch-pass.ts";
+import { asBefore, type RunLook } from "./watch-look.ts";
+import { lookAtGroup } from "./watch-pass.ts";
+import { patiently, sleepUnless, track } from "./watch-work.ts";
 
 export interface WatchRequest {
   /** Only these. Default: every run that has not ended, those that begin later too. */
@@ -51,17 +53,22 @@ export const watchRuns = async (shop: Shop, request: WatchRequest = {}): Promise
   const ever = new Set<string>(request.runs?.map((id) => shop.store.getRun(id).id));
   const troubles = new Map<string, string>();
   const unseen = new Map<string, string>();
-  for (;;) {
-    shop.signal.throwIfAborted();
-    const pass = await watchPass(shop, watcher, request);
-    for (const { id, trouble, unavailable } of pass.looks) {
-      ever.add(id);
-      keep(troubles, id, trouble);
-      keep(unseen, id, unavailable);
+  try {
+    for (;;) {
+      shop.signal.throwIfAborted();
+      const pass = await watchPass(shop, watcher, request);
+      for (const { id, trouble, unavailable } of pass.looks) {
+        ever.add(id);
+        keep(troubles, id, trouble);
+        keep(unseen, id, unavailable);
+      }
+      if (pass.looks.length > 0) request.onPass?.(pass);
+      if (request.once || (pass.live === 0 && !request.stay)) break;
+      await sleepUnless(shop, pass.wait, [...watcher.working.values()]);
     }
-    if (pass.looks.length > 0) request.onPass?.(pass);
-    if (request.once || (pass.live === 0 && !request.stay)) break;
-    await shop.clock.sleep(pass.wait, shop.signal);
+  } finally {
+    // Nothing of it writes once the store is closed; what heeds the signal is done soon.
+    await Promise.all(watcher.working.values());
   }
   return { runs: [...ever].map((id) => shop.store.getRun(id)), troubles, unseen };
 };
@@ -71,33 +78,31 @@ function keep(words: Map<string, string>, id: string, text: string | null): void
   else words.set(id, text);
 }
 
-/** One pass over the launchers that are due. */
+/**
+ * One pass over the launchers that are due. It waits for what is quick: an upload, or a launcher that does not answer, goes
+ * on behind it, and a later pass tells what has become of it. `once` waits for all.
+ */
 export const watchPass = async (
   shop: Shop,
   watcher: Watcher,
   { runs, purpose = "watch", once = false }: WatchRequest,
 ): Promise<WatchPass> => {
-  const now = shop.clock.now();
   const heads = shop.store.watchedRuns().filter((head) => isWatched(shop, head, runs));
-  const due = new Map<Group, Watched[]>();
   const broken: RunLook[] = [];
-  const open = new Map(shop.store.openAttempts().map((attempt) => [attempt.runId, attempt]));
-  for (const head of heads) {
-    const group = placed(shop, watcher, head, broken);
-    if (group === undefined || (!once && group.nextAt > now)) continue;
-    const together = due.get(group) ?? [];
-    together.push(watchedOf(head, open.get(head.id)));
-    due.set(group, together);
-  }
-  const groups = [...due];
-  const looks = await Promise.all(
-    groups.map(async ([group, watched]) => lookAtGroup(shop, watcher, group, { watched, purpose })),
+  const due = dueGroups(shop, watcher, heads, { once, broken });
+  const works = [...due].map(async ([group, watched]) =>
+    track(watcher, group.name, async () => lookAtGroup(shop, watcher, group, { watched, purpose, once })),
   );
-  const all = [...looks.flat(), ...(groups.length === 0 ? [] : broken)];
-  const ended = all.filter(({ state }) => TERMINAL_STATES.includes(state)).length;
+  await (once ? Promise.all(works) : patiently(shop, works));
+  const [failure] = watcher.failures;
+  if (watcher.failures.length > 0) throw failure;
+  const order = new Map(heads.map(({ id }, at) => [id, at]));
+  const news = watcher.news.splice(0).toSorted((a, b) => (order.get(a.id) ?? -1) - (order.get(b.id) ?? -1));
+  const looks = [...news, ...(due.size === 0 ? [] : broken)];
+  const ended = new Set(looks.filter(({ state }) => TERMINAL_STATES.includes(state)).map(({ id }) => id));
   return {
-    looks: all,
-    live: heads.length - ended,
+    looks,
+    live: heads.filter(({ id }) => !ended.has(id)).length,
     silent: [...watcher.groups.values()]
       .filter(({ failures }) => failures > 0)
       .map(({ label, nextAt }) => ({ label, nextAt })),
@@ -105,9 +110,30 @@ export const watchPass = async (
   };
 };
 
+/** The groups whose time has come, with those of their runs that nobody works on already. */
+function dueGroups(
+  shop: Shop,
+  watcher: Watcher,
+  heads: readonly RunHead[],
+  { once, broken }: { readonly once: boolean; readonly broken: RunLook[] },
+): ReadonlyMap<Group, readonly Watched[]> {
+  const now = shop.clock.now();
+  const due = new Map<Group, Watched[]>();
+  const open = new Map(shop.store.openAttempts().map((attempt) => [attempt.runId, attempt]));
+  for (const head of heads) {
+    const group = placed(shop, watcher, head, broken);
+    if (group === undefined || (!once && group.nextAt > now)) continue;
+    if (watcher.working.has(group.name) || watcher.working.has(head.id)) continue;
+    const together = due.get(group) ?? [];
+    together.push(watchedOf(head, open.get(head.id)));
+    due.set(group, together);
+  }
+  return due;
+}
+
 function isWatched(shop: Shop, head: RunHead, runs: readonly string[] | undefined): boolean {
   if (runs !== undefined && !runs.includes(head.id)) return false;
-  return head.state !== "blocked" || gateOf(shop, head).gate !== "closed";
+  return head.state !== "blocked" || head.stopRequested || gateOf(shop, head).gate !== "closed";
 }
 
 // A run whose lock cannot be read must not keep the others waiting.
@@ -116,16 +142,17 @@ function placed(shop: Shop, watcher: Watcher, head: RunHead, broken: RunLook[]):
     return groupFor(shop, watcher, head.id);
   } catch (error) {
     const trouble = error instanceof Error ? error.message : String(error);
-    const { id, state, reason } = head;
-    broken.push({ id, state, reason, changed: false, lines: [], heldBy: null, unavailable: null, trouble });
+    broken.push(asBefore(head, { trouble }));
     return undefined;
   }
 }
 
 function waitOf(watcher: Watcher, heads: readonly RunHead[], now: number): number {
-  const names = new Set(heads.map(({ id }) => watcher.groupOf.get(id)));
+  // What is at work wakes the watcher when it is done.
+  const idle = heads.filter(({ id }) => !watcher.working.has(id));
+  const names = new Set(idle.map(({ id }) => watcher.groupOf.get(id)));
   const times = [...watcher.groups.values()]
-    .filter(({ name }) => names.has(name))
+    .filter(({ name }) => names.has(name) && !watcher.working.has(name))
     .map(({ nextAt }) => nextAt);
   return Math.max(50, Math.min(STORE_TICK, ...times.map((time) => time - now)));
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { secretsFrom } from "../../src/core/secrets.ts";
+import { tellDoubts } from "../../src/cli/check-lines.ts";
 import { printerFor, type Printer } from "../../src/cli/print.ts";
 
 const printer = (isTerminal: boolean, json = false): { print: Printer; out: string[]; err: string[] } => {
@@ -41,6 +42,24 @@ describe("printerFor", () => {
     print.result({ a: 1 }, () => ["for people"]);
     expect(err).toEqual([]);
     expect(JSON.parse(out.join(""))).toEqual({ a: 1 });
+  });
+
+  it("calls a warning a warning, says what is not known, and what to do about either", () => {
+    const { print, err } = printer(false);
+    tellDoubts(
+      [
+        { name: "disk", outcome: "ok", detail: "900 GB free" },
+        { name: "purge", outcome: "warning", detail: "files go after 30 days", hint: "copy them" },
+        { name: "quota", outcome: "unknown", detail: "nobody answers", hint: "ask the site" },
+        { name: "driver", outcome: "unknown", detail: "no GPU" },
+      ],
+      print,
+    );
+    expect(err).toEqual([
+      "warning: purge: files go after 30 days; copy them\n",
+      "not known: quota: nobody answers; ask the site\n",
+      "not known: driver: no GPU\n",
+    ]);
   });
 
   it("prints lines for people otherwise", () => {

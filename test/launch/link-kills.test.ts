@@ -28,7 +28,7 @@ const killer = (call: number, moment: "before" | "after"): { readonly path: stri
 /** Attempts that have been begun, by their claims. */
 const begun = (chain: Chain): readonly string[] =>
   readdirSync(join(chain.run, "claims"))
-    .filter((name) => !name.includes("link"))
+    .filter((name) => !name.includes("link") && !name.startsWith("."))
     .toSorted();
 
 const script = (chain: Chain): void => {
@@ -58,6 +58,7 @@ describe("a link that is killed", () => {
         // The scheduler starts the same job again, or the next one, or both.
         if (call % 3 !== 0) expect((await chain.link(1, { restart: 1 })).code).toBe(3);
         if (call % 3 !== 1) expect((await chain.link(2)).code).toBe(3);
+        for (const name of begun(chain)) expect(chain.read(`claims/${name}/owner`)).toMatch(/^10[12]\n$/);
         const ran = chain.ran();
         expect(new Set(ran).size).toBe(ran.length);
         expect(ran.length).toBeGreaterThan(0);
@@ -83,6 +84,20 @@ describe("a link that is killed", () => {
     expect(chain.read("fence")).toBe("T.2\n");
   });
 
+  it("that cannot write the name of an attempt has not begun it", async () => {
+    const chain = chainOf("us-k");
+    script(chain);
+    const full = temporaryFolder().path;
+    // The quota is reached with the first file of the attempt's claim.
+    const mv = `case $3 in *link*) ;; */owner) echo 'Disk quota exceeded' >&2; exit 1 ;; esac; exec /bin/mv "$@"`;
+    writeFileSync(join(full, "mv"), `#!/bin/sh\n${mv}\n`, { mode: 0o755 });
+    expect((await chain.link(1, { path: full })).code).toBe(69);
+    expect(existsSync(join(chain.run, "claims/us-k-a1"))).toBe(false);
+    expect((await chain.link(2)).code).toBe(3);
+    expect(chain.ran()).toEqual([1]);
+    expect(chain.read("claims/us-k-a1/owner")).toBe("102\n");
+  });
+
   it("before it left its name comes back by requeue", async () => {
     const chain = chainOf("us-k");
     script(chain);
@@ -91,12 +106,15 @@ describe("a link that is killed", () => {
     expect((await chain.link(1, { job: 555 })).code).toBe(75);
   });
 
-  it("again and again at the start ends after three numbers", async () => {
+  it("again and again at the start ends after as many numbers as the control plane would give it", async () => {
     const chain = chainOf("us-k");
     script(chain);
-    for (const n of [1, 2, 3]) mkdirSync(join(chain.run, `claims/us-k-a${n}`), { recursive: true });
+    for (const n of [1, 2, 3, 4]) mkdirSync(join(chain.run, `claims/us-k-a${n}`), { recursive: true });
     expect((await chain.link(1)).code).toBe(1);
-    expect(chain.json("links/1-1.json")).toMatchObject({ decision: "no-progress" });
+    expect(chain.json("links/1-1.json")).toMatchObject({
+      decision: "failed",
+      reason: "4 attempts were lost to machines: unfit, killed or without a trace",
+    });
   });
 });
 
@@ -146,8 +164,8 @@ describe("torn and half-written files", () => {
     const chain = chainOf("us-k");
     chain.script(1, 'checkpoint 10; printf "{\\"step" >"$run/output/checkpoint-10/_COMPLETE.json"');
     await chain.link(1);
-    await chain.link(2);
-    expect(chain.ran()).toEqual([1, 2]);
+    expect((await chain.link(2)).code).toBe(1);
+    expect(chain.json("links/1-2.json")).toMatchObject({ decision: "failed" });
   });
 });
 

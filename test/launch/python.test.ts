@@ -6,6 +6,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { projectAt } from "../../src/core/project.ts";
 import { findPython, LauncherProfile, preparePython } from "../../src/launch/index.ts";
 import { python, temporaryFolder } from "./support.ts";
+import { tokenIndex } from "./token-index.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -160,6 +161,18 @@ describe("preparePython", () => {
     });
     expect(lines.some((line) => line.includes("http://127.0.0.1:9/simple"))).toBe(true);
     expect([String(failure), ...lines].join("\n")).not.toMatch(/hush-token|someone/);
+  });
+
+  it("gives a token of a package index to pip alone, in no argument", { timeout: 120_000 }, async () => {
+    const index = await tokenIndex(wheels);
+    const changed = {
+      environment: { ...environment, UNDERSTUDY_TORCH_WHEELS: index.url },
+      project: projectAt(join(folder.path, "tokens")),
+    };
+    const path = await preparePython(request([], changed)).finally(() => index.close());
+    expect(execFileSync(path, ["-c", "import torch; print(torch.version)"]).toString()).toBe("1.0\n");
+    expect(index.served()).toBeGreaterThan(1);
+    expect(index.shown()).toEqual([]);
   });
 
   it("stops when told to", { timeout: 60_000 }, async () => {

@@ -29,20 +29,20 @@ describe("where torch comes from", () => {
       `case "$*" in *"config list"*) printf '%s\\n' "${settings}" ;; *--dry-run*) cat ${path}/report.json ;; *) exit 1 ;; esac`,
     );
   };
-  const choose = async (fake: string, environment = {}, machine = {}): Promise<readonly string[]> =>
-    (
-      await chooseCpuTorch({
-        python: fake,
-        requirements: lock,
-        environment: { PATH: process.env["PATH"], ...environment },
-        platform: "linux",
-        arch: "x64",
-        ...machine,
-      })
-    ).install;
+  const choose = async (fake: string, environment = {}, machine = {}): Promise<readonly string[]> => {
+    const { index, install } = await chooseCpuTorch({
+      python: fake,
+      requirements: lock,
+      environment: { PATH: process.env["PATH"], ...environment },
+      platform: "linux",
+      arch: "x64",
+      ...machine,
+    });
+    return index === null ? install : [`index ${index}`, ...install];
+  };
   const lock = join(folder.path, "requirements-torch.lock");
   writeFileSync(lock, "# pinned\ntorch==2.13.0\n");
-  const CPU_INDEX = ["--index-url", "https://download.pytorch.org/whl/cpu", "torch==2.13.0+cpu"];
+  const CPU_INDEX = ["index https://download.pytorch.org/whl/cpu", "torch==2.13.0+cpu"];
   const AS_CONFIGURED = ["-r", lock];
   const LOCAL = report("file:///wheels/torch-2.13.0%2Bcpu-cp311.whl", "2.13.0+cpu");
   const CUDA = report("https://files.example/torch-2.13.0-cp311.whl", "2.13.0");
@@ -56,11 +56,10 @@ describe("where torch comes from", () => {
       ...AS_CONFIGURED,
     ]);
     expect(await choose("/none", { UNDERSTUDY_TORCH_WHEELS: "https://mirror.example/cpu" })).toEqual([
-      "--index-url",
-      "https://mirror.example/cpu",
+      "index https://mirror.example/cpu",
       ...AS_CONFIGURED,
     ]);
-    const { from, install } = await chooseCpuTorch({
+    const { from, index, install } = await chooseCpuTorch({
       python: "/none",
       requirements: lock,
       environment: { UNDERSTUDY_TORCH_WHEELS: "https://me:hush@mirror.example/cpu" },
@@ -68,7 +67,8 @@ describe("where torch comes from", () => {
       arch: "x64",
     });
     expect(from).toBe("https://mirror.example/cpu");
-    expect(install).toContain("https://me:hush@mirror.example/cpu");
+    expect(index).toBe("https://me:hush@mirror.example/cpu");
+    expect(install.join(" ")).not.toContain("hush");
     await expect(choose("/none", { UNDERSTUDY_TORCH_WHEELS: "ftp://me:hush@x" })).rejects.toMatchObject({
       message: expect.not.stringContaining("hush"),
     });

@@ -8,6 +8,7 @@ const RESULT_NAMES = [
   "exit 1",
   "exit 2",
   "exit 3",
+  "exit 69",
   "exit 75",
   "exit 199",
   "KILL",
@@ -24,6 +25,7 @@ const RESULTS: Readonly<
   "exit 1": { exitCode: 1 },
   "exit 2": { exitCode: 2 },
   "exit 3": { exitCode: 3 },
+  "exit 69": { exitCode: 69 },
   "exit 75": { exitCode: 75 },
   "exit 199": { exitCode: 199 },
   KILL: { exitCode: 137, reason: "signalled", signal: "SIGKILL" },
@@ -66,6 +68,7 @@ const own = {
   "exit 1": "crashed",
   "exit 2": "config_error",
   "exit 3": "stopped",
+  "exit 69": "node_check",
   "exit 75": "fenced",
   "exit 199": "crashed",
   KILL: "killed",
@@ -78,6 +81,7 @@ const always = (name: string): Readonly<Record<ResultName, string>> => ({
   "exit 1": name,
   "exit 2": "config_error",
   "exit 3": name,
+  "exit 69": name,
   "exit 75": "fenced",
   "exit 199": name,
   KILL: name,
@@ -155,7 +159,7 @@ describe("the reason table, over every cause and result", () => {
     });
 
   it("is total, and covers the whole product", () => {
-    expect(all).toHaveLength(13 * 10 * 2 ** 5 * 5);
+    expect(all).toHaveLength(13 * 11 * 2 ** 5 * 5);
     expect(against((_, name) => name === null || Object.hasOwn(END_REASONS, name))).toEqual([]);
   });
 

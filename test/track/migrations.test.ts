@@ -33,6 +33,18 @@ describe("the file", () => {
     expect(() => database.run("SELECT * FROM b")).toThrow(/no such table/);
   });
 
+  it("of a version that knew no stop at once is brought up with its runs", () => {
+    const { store, path, clock, runId } = opened();
+    store.requestStop(runId);
+    store.close();
+    const database = openDatabase(path);
+    database.exec("ALTER TABLE runs DROP COLUMN stop_now; PRAGMA user_version = 1");
+    database.close();
+    const again = openStore(path, clock);
+    expect(again.getRun(runId)).toMatchObject({ stopRequested: true, stopNow: false });
+    again.close();
+  });
+
   it("of a newer version, of somebody else, or of no database at all is refused in words", () => {
     const { store, path, clock } = opened();
     store.close();

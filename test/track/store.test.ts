@@ -15,6 +15,7 @@ describe("runs", () => {
       parentId: null,
       pipelineId: null,
       stopRequested: false,
+      stopNow: false,
       createdAt: "2026-01-31T10:15:00.000Z",
       updatedAt: "2026-01-31T10:15:00.000Z",
       lastSeenAt: null,
@@ -66,6 +67,21 @@ describe("runs", () => {
       lastSeenAt: "2026-01-31T10:15:05.000Z",
     });
     expect(codeOf(() => store.requestStop("none"))).toBe("RUN_UNKNOWN");
+  });
+
+  it("keep that they are to end at once, whatever is asked for later, until the stop is withdrawn", () => {
+    const { store, lease, runId } = opened();
+    store.requestStop(runId);
+    expect(store.getRun(runId).stopNow).toBe(false);
+    store.requestStop(runId, "now");
+    store.requestStop(runId, "graceful");
+    store.requestStop(runId, "now");
+    expect(store.getRun(runId)).toMatchObject({ stopRequested: true, stopNow: true });
+    expect(store.watchedRuns()).toMatchObject([{ id: runId, stopNow: true }]);
+    const asked = store.events(runId, { types: ["run.stop_requested"] }).map(({ data }) => data);
+    expect(asked).toEqual([{ mode: "graceful" }, { mode: "now" }]);
+    store.clearStop(lease);
+    expect(store.getRun(runId)).toMatchObject({ stopRequested: false, stopNow: false });
   });
 });
 

@@ -17,7 +17,7 @@ const supervisor = (stage: Stage, attempt: number): Supervisor =>
     ),
   );
 
-describe("a run and its attempts", { timeout: 120_000 }, () => {
+describe("a run and its attempts", { timeout: 300_000 }, () => {
   it("goes from start to succeeded with its proof, and says what happened", async () => {
     const stage = await makeStage();
     const shop = await stage.shop();

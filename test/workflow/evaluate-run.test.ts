@@ -33,7 +33,7 @@ const states = (shop: Shop): string[] =>
     .map(({ id, state }) => `${id} ${state}`)
     .toSorted();
 
-describe("evaluateRun", { timeout: 120_000 }, () => {
+describe("evaluateRun", { timeout: 300_000 }, () => {
   it("does every task once, and nothing the second time", async () => {
     const stage = await makeDataStage();
     stage.behave({ train: { rising: true } });

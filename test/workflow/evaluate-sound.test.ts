@@ -12,7 +12,7 @@ const RUN = "20260131-101500-sound-ab12";
 const worked = (stage: Stage, kind = ""): string[] =>
   stage.log("tasks.log").filter((line) => line.startsWith(kind));
 
-describe("what was trained and answered stays what it was", { timeout: 120_000 }, () => {
+describe("what was trained and answered stays what it was", { timeout: 300_000 }, () => {
   it("does not evaluate a checkpoint that was edited after training", async () => {
     const stage = await makeDataStage();
     const shop = await stage.shop();

@@ -62,7 +62,7 @@ const RECOVERY: readonly Fatal[] = [
   { method: "updateAttempt", when: "before", call: 2 },
 ];
 
-describe("a controller killed with kill -9", { timeout: 120_000 }, () => {
+describe("a controller killed with kill -9", { timeout: 300_000 }, () => {
   it.each(named([...SUBMIT, ...WATCH, ...END]))("%s: one job, adopted by the next", async (_, fatal) => {
     const stage = await makeStage();
     if (WATCH.includes(fatal)) stage.behave({ train: { waitAt: 3 } });
@@ -104,7 +104,7 @@ describe("a controller killed with kill -9", { timeout: 120_000 }, () => {
   });
 });
 
-describe("several controllers", { timeout: 120_000 }, () => {
+describe("several controllers", { timeout: 300_000 }, () => {
   it("two at once start one job, and both see its end", async () => {
     const stage = await makeStage();
     const shop = await stage.shop();

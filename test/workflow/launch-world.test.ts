@@ -3,6 +3,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { Job } from "../../src/launch/index.ts";
 import { jobSummary } from "../../src/workflow/job-summary.ts";
 import { launchWorld, payloadHere } from "../../src/workflow/launch-world.ts";
+import { launcherPool } from "../../src/workflow/launchers-pool.ts";
 import type { Progress } from "../../src/workflow/index.ts";
 import { place, requestFor, SAGEMAKER, SLURM, SSH } from "./place-support.ts";
 
@@ -33,6 +34,7 @@ describe("launchWorld", () => {
     const said: Progress[] = [];
     const onProgress = (progress: Progress): void => void said.push(progress);
     const world = launchWorld({ clock: systemClock, environment: {}, onProgress }, jobOn(SSH));
+    expect(world.signal).toBeUndefined();
     world.onProgress?.({ kind: "upload", text: "sending shards", done: 1_500_000, total: 3e6 });
     world.onProgress?.({ kind: "environment", text: "Collecting torch" });
     world.onProgress?.({ kind: "environment", text: "installed", done: 3, total: 9 });
@@ -43,6 +45,22 @@ describe("launchWorld", () => {
       { type: "detail", text: "installed: 3 of 9" },
       { type: "note", text: "12 files are there already" },
     ]);
+  });
+});
+
+describe("the signal of a shop", () => {
+  it("reaches the launcher that is opened for a job", async () => {
+    const { signal } = new AbortController();
+    const seen: unknown[] = [];
+    const pool = launcherPool(
+      { clock: systemClock, environment: {}, onProgress: () => undefined, signal },
+      async (_, world) => {
+        seen.push(world.signal);
+        throw new Error("not opened");
+      },
+    );
+    await expect(pool.of(jobOn(SSH))).rejects.toThrow("not opened");
+    expect(seen).toEqual([signal]);
   });
 });
 

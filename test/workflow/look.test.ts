@@ -4,7 +4,7 @@ import { makeStage, until } from "./support.ts";
 
 const RUN = "20260131-101500-looked-ab12";
 
-describe("looking at a run without watching it", { timeout: 120_000 }, () => {
+describe("looking at a run without watching it", { timeout: 300_000 }, () => {
   it("records how a job ended, but starts nothing and does not count as a watcher", async () => {
     const stage = await makeStage();
     stage.behave({ train: { waitAt: 3 } });

@@ -15,6 +15,7 @@ const run = (state: Run["state"], lastSeenAt: string | null = SEEN): Run => ({
   parentId: null,
   pipelineId: null,
   stopRequested: false,
+  stopNow: false,
   createdAt: SEEN,
   updatedAt: SEEN,
   lastSeenAt,

@@ -24,7 +24,7 @@ const recipe = (stage: Stage, seed: number): void =>
     ].join("\n"),
   );
 
-describe("quickstart", { timeout: 120_000 }, () => {
+describe("quickstart", { timeout: 300_000 }, () => {
   it("goes the whole way to a report, and once more with a run of its own", async () => {
     const stage = await makeDataStage();
     recipe(stage, 1);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { RemoteError } from "../../src/core/errors.ts";
 import { markerOf } from "../../src/launch/index.ts";
 import { advanceRun } from "../../src/workflow/advance.ts";
-import { resumeRun, startRun } from "../../src/workflow/runs.ts";
+import { resumeRun, startRun, stopRun } from "../../src/workflow/runs.ts";
 import { settleRun } from "../../src/workflow/settle.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
+import { summariesOf } from "../../src/workflow/watch-summary.ts";
 import { ended, save, scriptedStage, type ScriptedStage } from "./scripted.ts";
 
 const RUN = "20260131-101500-lost-ab12";
@@ -57,6 +59,50 @@ describe("settling by hand", () => {
     await settleRun(shop, { runId: RUN, as: "cancelled", because });
     expect(shop.store.attempts(RUN)).toMatchObject([{ reason: "unknown" }]);
     expect(shop.store.getRun(RUN).state).toBe("cancelled");
+  });
+
+  it.each(["failed", "cancelled", "lost"] as const)(
+    "makes a run %s that is to stop and whose machine is gone for good",
+    async (as) => {
+      const { far, shop: open, job } = await scriptedStage();
+      const shop = open();
+      await startRun(shop, job(RUN));
+      const settlement = { runId: RUN, as, because };
+      far.sights.set(markerOf(RUN, 1), { phase: "unavailable", detail: "no route to host" });
+      // Nobody wants it to stop: it may come back.
+      await expect(settleRun(shop, settlement)).rejects.toMatchObject({
+        code: "RUN_DECIDED",
+        hint: expect.stringContaining(`run stop ${RUN}`),
+      });
+      await stopRun(shop, RUN, "graceful");
+      await expect(resumeRun(shop, RUN)).rejects.toMatchObject({
+        code: "RUN_LIVE",
+        hint: expect.stringContaining(`run settle ${RUN}`),
+      });
+      const [seen] = await summariesOf(shop, [RUN]);
+      expect(seen?.next).toContain(`run settle ${RUN} --as cancelled`);
+      await expect(settleRun(shop, { ...settlement, as: "succeeded" })).rejects.toMatchObject({
+        code: "PROOF_MISSING",
+      });
+      expect(await settleRun(shop, settlement)).toMatchObject({ state: as });
+      const [event] = shop.store.events(RUN, { types: ["run.settled"] });
+      expect(event?.data).toEqual({ from: "starting", as, because, unseen: "no route to host" });
+      expect(shop.store.attempts(RUN)).toMatchObject([{ reason: "unknown" }]);
+      expect((await resumeRun(shop, RUN)).state).toBe("starting");
+    },
+  );
+
+  it("leaves a run alone that can be seen, though it does not stop", async () => {
+    const { far, shop: open, job } = await scriptedStage();
+    const shop = open();
+    await startRun(shop, job(RUN));
+    far.cancel = () => {
+      throw new RemoteError("CANCEL_FAILED", "it did not cancel");
+    };
+    await expect(stopRun(shop, RUN, "graceful")).rejects.toMatchObject({ code: "STOP_PENDING" });
+    await expect(settleRun(shop, { runId: RUN, as: "failed", because })).rejects.toMatchObject({
+      code: "RUN_DECIDED",
+    });
   });
 
   it("leaves runs alone that evidence decides", async () => {

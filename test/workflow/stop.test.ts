@@ -8,7 +8,7 @@ import { runLogs } from "../../src/workflow/logs.ts";
 import { resumeRun, startRun, stopRun } from "../../src/workflow/runs.ts";
 import { begin, makeStage, reasons, record, RUN, running, until } from "./support.ts";
 
-describe("a run that is stopped, lost or waits", { timeout: 120_000 }, () => {
+describe("a run that is stopped, lost or waits", { timeout: 300_000 }, () => {
   it("stops when asked, keeps what is saved, and goes on when resumed", async () => {
     const stage = await makeStage();
     stage.behave({ train: { waitAt: 3 } });

@@ -20,7 +20,7 @@ const started = async ({ far, shop: open, job }: ScriptedStage): Promise<Shop> =
   return shop;
 };
 
-describe("checkpoints of a training run far away", { timeout: 120_000 }, () => {
+describe("checkpoints of a training run far away", { timeout: 300_000 }, () => {
   it("are registered while it trains, each once, with the place where they lie", async () => {
     const stage = await scriptedStage();
     const { far, project } = stage;

@@ -29,7 +29,7 @@ const FATALS: readonly Fatal[] = [
 const words = ({ method, when, to, call = 1 }: Fatal): string =>
   `${when} ${method}${to === undefined ? "" : ` to ${to}`}, call ${call}`;
 
-describe("a watcher killed with kill -9", { timeout: 120_000 }, () => {
+describe("a watcher killed with kill -9", { timeout: 300_000 }, () => {
   it.each(FATALS.map((fatal) => [words(fatal), fatal] as const))(
     "%s: the next one adopts every run, and each job has run once",
     async (_, fatal) => {

@@ -29,15 +29,21 @@ describe("a machine that fails", () => {
     clock.forward(MINUTE);
     expect(await look(shop)).toBe("starting");
     say(far, RUN, { attempt: 2, type: "started", host: "bad3" });
-    far.sights.set(markerOf(RUN, 2), ended("node_fail", null));
+    far.sights.set(markerOf(RUN, 2), ended("node_fail", null, { node: "rack1-3" }));
+    expect(await look(shop)).toBe("recovering");
+    expect(await look(shop)).toBe("starting");
+    // What a machine calls itself says nothing to its scheduler.
+    say(far, RUN, { attempt: 3, type: "started", host: "bad5" });
+    far.sights.set(markerOf(RUN, 3), ended("node_fail", null));
     expect(await look(shop)).toBe("recovering");
     expect(await look(shop)).toBe("starting");
     expect(far.asked.plans.map(({ attempt }) => attempt.excludedNodes)).toEqual([
       [],
       ["bad7"],
-      ["bad3", "bad7"],
+      ["bad7", "rack1-3"],
+      ["bad7", "rack1-3"],
     ]);
-    expect(reasons(shop)).toEqual(["node_check", "node_lost", null]);
+    expect(reasons(shop)).toEqual(["node_check", "node_lost", "node_lost", null]);
   });
 
   it("spends its own budget and no other: preemptions do not eat it up", async () => {

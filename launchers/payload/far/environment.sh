@@ -3,10 +3,11 @@
 #
 #   environment.sh status FOLDER GENERATION OFFSET
 #       what is known, one fact a line; after the line `log` the text of that build from byte OFFSET on
-#   environment.sh start FOLDER BUILD-OPTIONS...    (this script, again, on standard input)
+#   environment.sh start FOLDER BUILD-OPTIONS...    (standard input: a line with the folder or URL that torch for the CPU comes
+#       from, or an empty one, since a URL may hold a token that no argument may show; then this script, again)
 #       starts `build` so that it lives on when the connection ends; says `generation N` of the build that runs now
 #   environment.sh build FOLDER --umask U --python P --device cpu|cuda [--group G] [--wheelhouse W]
-#                  [--torch-source FOLDER-OR-URL] [--torch-index URL] --lock FILE...
+#                  [--torch-index URL] --lock FILE... [--torch-source-file FILE]
 #
 # FOLDER                     the environment; _COMPLETE.json in it. It appears whole, by one rename
 # FOLDER.build-N             where build number N works
@@ -114,8 +115,15 @@ start() {
   is_complete && echo 'generation 0' && exit 0
   share "$(dirname "$folder")"
   share "$lock"
-  script=$lock/build-$$.sh said=$lock/build-$$.txt
-  { cat >"$script" && [ -s "$script" ]; } 2>/dev/null || die "nothing can be written into $lock: $(why_unwritable)"
+  script=$lock/build-$$.sh said=$lock/build-$$.txt source=$lock/build-$$.source
+  # For its owner alone: the address of an index, or a line of the setup, may hold a token.
+  (
+    umask 077
+    IFS= read -r first
+    if [ -n "$first" ]; then printf '%s\n' "$first" >"$source" || exit 1; fi
+    cat >"$script" && [ -s "$script" ]
+  ) 2>/dev/null || die "nothing can be written into $lock: $(why_unwritable)"
+  [ ! -f "$source" ] || set -- "$@" --torch-source-file "$source"
   find_newest
   before=$newest
   # A session of its own where the system has setsid: no signal to the login's group reaches it.
@@ -313,7 +321,10 @@ sys.exit(not any(v.endswith("+cpu") for v in found))
 install_cpu_torch() {
   version=$(sed -n 's/^torch==\([0-9][0-9.a-z]*\).*/\1/p' "$1" | head -n 1)
   case $torch_source in
-    http://* | https://* | file://*) from_elsewhere --index-url "$torch_source" -r "$1" ;;
+    http://* | https://* | file://*)
+      index=$torch_source
+      from_elsewhere -r "$1"
+      ;;
     ?*) (trap - EXIT && only_folder && from_elsewhere --no-index --find-links "$torch_source" -r "$1") || exit 1 ;;
     '')
       if [ -n "$wheelhouse" ]; then
@@ -322,17 +333,25 @@ install_cpu_torch() {
       elif [ "$(uname -m)" != x86_64 ] || offers_cpu_torch "$1" || [ -z "$torch_index" ]; then
         install_lock "$1"
       else
-        from_elsewhere --index-url "$torch_index" "torch==$version+cpu"
+        index=$torch_index
+        from_elsewhere "torch==$version+cpu"
       fi
       ;;
   esac
 }
 
+# With `index` set, from there: as a variable, which only the owner of the process can read. A package that pip would have to
+# build first is refused, since pip hands the address to its builds as an argument.
 from_elsewhere() {
   # A subshell: what follows comes from where pip is set up to look.
   (
     elsewhere=yes
     unset PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_NO_INDEX
+    if [ -n "$index" ]; then
+      PIP_INDEX_URL=$index
+      export PIP_INDEX_URL
+      set -- --only-binary torch "$@"
+    fi
     trap - EXIT
     install 'torch for the CPU' TORCH_UNREACHABLE "$@"
   ) || exit 1
@@ -406,10 +425,14 @@ finish() {
 }
 
 build() {
+  if [ -n "$torch_source_file" ]; then
+    torch_source=$(cat "$torch_source_file" 2>/dev/null) || torch_source=''
+    rm -f "$torch_source_file"
+  fi
   umask "$mask" || die "the umask $mask is none"
   if is_complete; then exit 0; fi
   acquire || exit 0
-  build=$folder.build-$number elsewhere=no has_torch=
+  build=$folder.build-$number elsewhere=no has_torch='' index=''
   exec >>"$own/log.txt" 2>&1 </dev/null
   trap on_exit EXIT
   trap 'exit 143' TERM
@@ -453,7 +476,7 @@ main() {
     exit 0
   fi
   # `build` is started with the same words.
-  python=python3 device=cpu group='' wheelhouse='' torch_source='' torch_index='' mask=022
+  python=python3 device=cpu group='' wheelhouse='' torch_source='' torch_source_file='' torch_index='' mask=022
   if [ "$mode" = start ]; then
     options "$@"
     start "$folder" "$@"
@@ -476,7 +499,7 @@ options() {
       --device) device=$2 ;;
       --group) group=$2 ;;
       --wheelhouse) wheelhouse=$2 ;;
-      --torch-source) torch_source=$2 ;;
+      --torch-source-file) torch_source_file=$2 ;;
       --torch-index) torch_index=$2 ;;
       --lock) eval "lock_$count=\$2" && locks="$locks \"\$lock_$count\"" ;;
       *) die "unknown option $1" ;;

@@ -60,6 +60,9 @@ main() {
   fi
   UNDERSTUDY_LEASE=$nonce
   export UNDERSTUDY_LEASE
+  # Another host may have written there before.
+  : >>"$folder/wrapper.txt" 2>/dev/null || fail "nothing can be written into $folder"
+  spoken=$(wc -c <"$folder/wrapper.txt")
   $detach "$@" >>"$folder/wrapper.txt" 2>&1 </dev/null &
   pid=$!
   identify "$pid" || start=gone
@@ -99,7 +102,8 @@ explain() {
   else
     # Nobody reads them any more.
     rm -rf "$folder/secrets" "$run/secrets"
-    printf 'failed %s\n' "$(tail -n 1 "$folder/wrapper.txt" 2>/dev/null | tr -d '\000-\037')"
+    printf 'failed %s\n' "$(tail -c "+$((spoken + 1))" "$folder/wrapper.txt" 2>/dev/null | tail -n 4 | tr '\n' ' ' |
+      tr -d '\000-\037')"
   fi
 }
 main "$@"

@@ -190,9 +190,11 @@ def test_a_bug_of_ours_is_no_bad_answer(
         raise error
 
     monkeypatch.setattr(Writer if place == "write" else speaker, place, broken)
-    assert jobs.run_here(tmp_path, job) == 1
+    # a GPU that fails is no bug, but no bad answer either
+    code, name = (69, "DEVICE_LOST") if "CUDA" in str(error) else (1, "CRASHED")
+    assert jobs.run_here(tmp_path, job) == code
     (failed,) = jobs.events(tmp_path, "failed")
-    assert failed["code"] == "CRASHED" and type(error).__name__ in failed["message"]
+    assert failed["code"] == name and type(error).__name__ in failed["message"]
     assert answering.rows_or_none(tmp_path / "base") == []
 
 

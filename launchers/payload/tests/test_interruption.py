@@ -114,7 +114,7 @@ def test_fenced_while_training(tmp_path: Path, model: Path, data: dict[str, Path
     when(tmp_path, "checkpoint", lambda: (tmp_path / "fence").write_text("attempt-2"))
     assert jobs.run_here(tmp_path, value) == 75
     saved = {event["checkpoint"] for event in jobs.events(tmp_path, "checkpoint")}
-    assert saved == {path.name for path in (tmp_path / "output").iterdir()}
+    assert saved == {path.parent.name for path in (tmp_path / "output").glob(f"*/{MARKER}")}
     assert len(saved) < 250 and not jobs.events(tmp_path, "failed")
 
 

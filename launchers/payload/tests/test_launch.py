@@ -60,3 +60,34 @@ def test_a_signal_between_two_starts_is_lost_to_none(number: int, monkeypatch: p
     assert module.launch(Path("job.json"), 2) == 3
     assert [process.returncode for process in started] == [3, 3]
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & set(NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        ([(0.0, 0), (0.0, 0)], 0),
+        ([(1.0, 1), (0.0, 69)], 69),
+        ([(1.0, 69), (0.0, 1)], 1),
+        ([(0.0, 69), (1.0, -signal.SIGABRT)], 69),
+        ([(1.0, 2), (0.0, 1)], 2),
+        ([(1.0, 75), (0.0, 69)], 75),
+        ([(0.0, 3), (0.0, 3)], 3),
+    ],
+)
+def test_who_ended_first_says_why(
+    ends: list[tuple[float, int]], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ends`: of each rank, the seconds until it ends and its exit code."""
+
+    def start(manifest: Path, rank: int, processes: int, port: int) -> subprocess.Popen[bytes]:
+        seconds, exit_code = ends[rank]
+        how = f"import os, time; time.sleep({seconds})\n"
+        how += f"os._exit({exit_code})" if exit_code >= 0 else f"os.kill(os.getpid(), {-exit_code})"
+        return subprocess.Popen([sys.executable, "-S", "-c", how])
+
+    monkeypatch.setattr(module, "_start", start)
+    assert module.launch(Path("job.json"), 2) == code
+
+
+def test_of_ranks_that_end_in_the_same_moment_the_program_s_own_fault_counts() -> None:
+    assert sorted([-6, 69, 1], key=module._telling) == [1, 69, -6]

@@ -9,12 +9,21 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from .errors import Fenced, ManifestError, PayloadError, Stopped
+from .errors import (
+    UNFIT,
+    Fenced,
+    ManifestError,
+    PayloadError,
+    StorageLost,
+    Stopped,
+    device_lost,
+    out_of_memory,
+)
 from .events import EventLog
 from .job import Job
-from .manifest import KINDS, read_manifest
+from .manifest import KINDS, Manifest, read_manifest
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -69,6 +78,24 @@ def _run(kind: str, path: Path) -> int:
         _fail_without_manifest(path, error)
         return error.exit_code
     job = Job(manifest)
+    code = 1
+    try:
+        code = _ended(kind, manifest, job)
+    except Fenced as fence:
+        _say(f"fenced: {fence}")
+        code = fence.exit_code
+    except StorageLost as error:  # while its end was being written
+        _say(f"{error.code}: {error}")
+        code = error.exit_code
+    finally:
+        # with a device or a disk that is lost, taking leave of the other ranks may hang or abort
+        if code != UNFIT and "understudy_payload.world" in sys.modules:
+            sys.modules["understudy_payload.world"].leave()
+    return code
+
+
+def _ended(kind: str, manifest: Manifest, job: Job) -> int:
+    """The exit code, its event written. Fenced when another attempt owns the run by then."""
     try:
         job.fence.check()
         # a kind's module brings torch or not: measuring needs none
@@ -77,27 +104,37 @@ def _run(kind: str, path: Path) -> int:
     except Stopped as stop:
         job.events.write("stopped", **stop.reached, reason=stop.reason)
         return stop.exit_code
-    except Fenced as fence:
-        _say(f"fenced: {fence}")
-        return fence.exit_code
-    except PayloadError as error:
-        job.last_words.write("failed", code=error.code, message=str(error), hint=error.hint)
+    except Fenced:
+        raise
+    except StorageLost as error:
         _say(f"{error.code}: {error}")
+        try:
+            job.last_words.write_once("failed", code=error.code, message=str(error), hint=error.hint)
+        except OSError as again:  # most likely the same disk, which has been waited for
+            _say(f"its events cannot be written either: {again}")
+        return error.exit_code
+    except PayloadError as error:
+        _say(f"{error.code}: {error}")
+        job.last_words.write("failed", code=error.code, message=str(error), hint=error.hint)
         return error.exit_code
     except Exception as error:  # the boundary: whatever it is, the control plane must learn of it
         traceback.print_exc()
-        job.last_words.write("failed", **_crash(error))
-        return 1
-    finally:
-        if "understudy_payload.world" in sys.modules:
-            sys.modules["understudy_payload.world"].leave()
+        code, words = _crash(error)
+        # ranks that lose a peer fail too, and know less than it did
+        if job.world_size == 1 or not job.last_words.has_failed():
+            job.last_words.write("failed", **words)
+        return code
 
 
-def _crash(error: Exception) -> dict[str, str]:
-    if type(error).__name__ == "OutOfMemoryError":
-        return {"code": "OUT_OF_MEMORY", "message": str(error), "hint": "lower microBatch or maxTokens"}
+def _crash(error: Exception) -> tuple[int, dict[str, str]]:
+    """Exit code and fields of `failed`."""
+    if out_of_memory(error):
+        return 1, {"code": "OUT_OF_MEMORY", "message": str(error), "hint": "lower microBatch or maxTokens"}
     message = f"{type(error).__name__}: {error}"
-    return {"code": "CRASHED", "message": message, "hint": "the traceback is in the job's log"}
+    if device_lost(error):
+        hint = "look at the GPUs of this machine, or go on elsewhere"
+        return UNFIT, {"code": "DEVICE_LOST", "message": message, "hint": hint}
+    return 1, {"code": "CRASHED", "message": message, "hint": "the traceback is in the job's log"}
 
 
 def _fail_without_manifest(path: Path, error: ManifestError) -> None:
@@ -105,7 +142,7 @@ def _fail_without_manifest(path: Path, error: ManifestError) -> None:
     try:
         value: Any = json.loads(path.read_text(encoding="utf-8"))
         events, attempt = Path(value["paths"]["events"]), int(value["attempt"]["number"])
-        EventLog(events, attempt).write("failed", code=error.code, message=str(error), hint=error.hint)
+        EventLog(events, attempt).write_once("failed", code=error.code, message=str(error), hint=error.hint)
     except (OSError, ValueError, KeyError, TypeError):
         return
 
@@ -114,5 +151,14 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _leave_process(code: int) -> NoReturn:
+    """Exit. With a lost device the interpreter's clean-up may hang or abort, and the code would be another one."""
+    if code == UNFIT:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _leave_process(main())

@@ -2,51 +2,97 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from .errors import Fenced
+from .stopping import Fence, persist
+
 # A crash of the machine may lose a `step`, but not a fact that a decision is based on.
 DURABLE = frozenset({"eval", "checkpoint", "stopped", "finished", "failed"})
+NEWEST = 1_000  # lines that are searched for the first failure: ranks fail within moments of each other
 
 
 class EventLog:
-    """Appends events of one attempt. `enabled` False (ranks above 0) makes every write a no-op."""
+    """Appends events of one attempt. `enabled` False (ranks above 0) makes every write a no-op.
 
-    def __init__(self, path: Path, attempt: int, enabled: bool = True) -> None:
+    With a `fence`, each write raises Fenced once another attempt owns the run.
+    """
+
+    def __init__(self, path: Path, attempt: int, enabled: bool = True, fence: Fence | None = None) -> None:
         self._path = path
+        self._fence = fence
         self._attempt = attempt
         self._enabled = enabled
         if enabled:
             path.parent.mkdir(parents=True, exist_ok=True)
 
     def write(self, event_type: str, /, **fields: Any) -> None:
-        """Append one event. Fields must be JSON values; NaN and infinity become null."""
-        if not self._enabled:
-            return
+        """Append one event, however often the disk fails. Fields must be JSON values; NaN and infinity become null."""
+        if self._enabled:
+            event = self._event(event_type, fields)
+            persist(f"the event log {self._path}", lambda: self._append(event))
+
+    def write_once(self, event_type: str, /, **fields: Any) -> None:
+        """The same without waiting: OSError when it cannot be written now."""
+        if self._enabled:
+            self._append(self._event(event_type, fields))
+
+    def has_failed(self) -> bool:
+        """True when this attempt has said `failed` since it started last: whoever failed first knows why."""
+        try:
+            lines = self._path.read_bytes().splitlines()[-NEWEST:]
+        except OSError:
+            return False
+        for line in reversed(lines):
+            event = _parsed(line)
+            if event.get("attempt") == self._attempt and event.get("type") in ("started", "failed"):
+                return event["type"] == "failed"
+        return False
+
+    def _event(self, event_type: str, fields: dict[str, Any]) -> dict[str, Any]:
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        event = {"v": 1, "at": now, "attempt": self._attempt, "type": event_type, **_finite(fields)}
-        append_line(self._path, event, durable=event_type in DURABLE)
+        return {"v": 1, "at": now, "attempt": self._attempt, "type": event_type, **_finite(fields)}
+
+    def _append(self, event: dict[str, Any]) -> None:
+        if self._fence is not None and self._fence.foreign():
+            raise Fenced(f"another attempt owns this run; `{event['type']}` is not said")
+        append_line(self._path, event, durable=event["type"] in DURABLE)
 
 
 def append_line(path: Path, value: dict[str, Any], durable: bool) -> None:
     """Append one JSON line in a single write.
 
-    A torn line that a killed predecessor left is ended first, so that it spoils only itself.
+    A torn line that a killed predecessor left is ended first, so that it spoils only itself. A value that is the last line
+    already is not written again: the error after which it is tried again came late. OSError when a part was written.
     """
     line = json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         size = os.fstat(descriptor).st_size
-        if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            line = b"\n" + line
-        os.write(descriptor, line)
+        start = max(0, size - len(line))
+        tail = os.pread(descriptor, size - start, start)
+        if tail != line:
+            if tail and not tail.endswith(b"\n"):
+                line = b"\n" + line
+            if os.write(descriptor, line) != len(line):
+                raise OSError(errno.ENOSPC, "only a part of the line was written", str(path))
         if durable:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:  # torn
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _finite(value: Any) -> Any:

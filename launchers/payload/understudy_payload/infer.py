@@ -61,15 +61,15 @@ def _infer_task(
         if not all((dialogue.id, turn.index) in recorded for dialogue in pool for turn in dialogue.turns):
             speaker.become(task.system)
             talks = conversation.answer(pool, recorded, lambda done=start: progress.pause(done))
-            job.fence.check()
-            results.append(_rows(talks, task.output))
+            results.append(_rows(talks, task.output, job))
         progress.report(start + len(pool))
 
 
-def _rows(talks: list[Talk], folder: Path) -> Iterator[dict[str, Any]]:
-    """Rows of new answers in order; the audio of a row is on disk before its row is."""
+def _rows(talks: list[Talk], folder: Path, job: Job) -> Iterator[dict[str, Any]]:
+    """Rows of new answers in order; the audio of a row is on disk before its row is. Fenced between two of them."""
     for talk in talks:
         for answer in talk.answers:
+            job.fence.check()
             yield _row(talk.dialogue, answer, folder)
 
 

@@ -22,10 +22,11 @@ class Job:
         self.rank = int(os.environ.get("RANK", "0"))
         self.world_size = int(os.environ.get("WORLD_SIZE", "1"))
         self.kind = manifest.kind
-        self.events = EventLog(manifest.paths.events, manifest.attempt.number, enabled=self.rank == 0)
-        # any rank may fail alone, and then nobody else can tell why
-        self.last_words = EventLog(manifest.paths.events, manifest.attempt.number)
         self.fence = Fence(manifest.paths.fence, manifest.attempt.token)
+        events, number = manifest.paths.events, manifest.attempt.number
+        self.events = EventLog(events, number, enabled=self.rank == 0, fence=self.fence)
+        # any rank may fail alone, and then nobody else can tell why
+        self.last_words = EventLog(events, number, fence=self.fence)
         self.stop = StopRequest(manifest.paths.stop).listen()
 
     def started(self, device: str) -> None:

@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from .errors import UNFIT
+
 # Ranks end together; one that has not followed by then hangs in a collective that will never complete.
 GRACE_SECONDS = 60.0
 FORWARDED = (signal.SIGTERM, signal.SIGINT)
@@ -43,9 +45,14 @@ def _start(manifest: Path, rank: int, processes: int, port: int) -> subprocess.P
 
 
 def _wait(ranks: list[subprocess.Popen[bytes]], asked: list[int]) -> list[int]:
-    """Exit codes of the ranks; what is noted in `asked` goes to those that run."""
+    """Exit codes of the ranks in the order of their ends; what is noted in `asked` goes to those that run."""
     deadline = None
-    while running := [process for process in ranks if process.poll() is None]:
+    codes: list[int] = []
+    running = ranks
+    while running:
+        ended = [process.returncode for process in running if process.poll() is not None]
+        codes.extend(sorted(ended, key=_telling))
+        running = [process for process in running if process.returncode is None]
         while asked:
             number = asked.pop(0)
             for process in running:
@@ -53,13 +60,20 @@ def _wait(ranks: list[subprocess.Popen[bytes]], asked: list[int]) -> list[int]:
         if deadline is None and any(process.returncode for process in ranks):
             deadline = time.monotonic() + GRACE_SECONDS
         if deadline is not None and time.monotonic() > deadline:
-            for process in ranks:
+            for process in running:
                 process.kill()
-        time.sleep(0.1)
-    return [process.returncode for process in ranks]
+        if running:
+            time.sleep(0.1)
+    return codes
+
+
+def _telling(code: int) -> int:
+    """Sorts ends of the same moment: peers of a crashed rank see a lost device, or are killed."""
+    return 0 if code > 0 and code != UNFIT else 1 if code == UNFIT else 2
 
 
 def _verdict(codes: list[int]) -> int:
+    """`codes` in the order of their ends: the first rank that crashed took the others along."""
     for known in (75, 2):
         if known in codes:
             return known

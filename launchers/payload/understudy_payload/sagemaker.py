@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from .sagemaker_aws import RemoteFence, fetch_secrets
 from .sagemaker_container import OPT_ML, Container, Unfit, write_text
+from .sagemaker_packages import prepare_python
 
 UNFIT, FENCED = 69, 75
 SECRET = "UNDERSTUDY_SECRET_"
@@ -52,7 +53,9 @@ def main() -> int:
     try:
         _check_disk(container)
         environment = _environment(container)
-        command = _command(container, _python(container), container.write_manifest())
+        payload = Path(__file__).resolve().parent.parent
+        python = prepare_python(container.template, payload, container.own / "environment")
+        command = _command(container, python, container.write_manifest())
     except Unfit as problem:
         container.write_result(UNFIT, None, "node-check", str(problem))
         return UNFIT
@@ -135,25 +138,6 @@ def _environment(container: Container) -> dict[str, str]:
         "UNDERSTUDY_JOB": f"{container.marker}.{container.token}",
         **fetch_secrets(names, container.template["region"]),
     }
-
-
-def _python(container: Container) -> str:
-    """This interpreter, or one with the packages of the payload's lock files, where those came along."""
-    payload = Path(__file__).resolve().parent.parent
-    locks = [payload / name for name in container.template["locks"] if (payload / name).is_file()]
-    if not locks:
-        return sys.executable
-    folder = container.own / "environment"
-    # what a deep-learning container brings in the right version is not installed again
-    commands = [[sys.executable, "-m", "venv", "--system-site-packages", str(folder)]]
-    python = str(folder / "bin" / "python")
-    commands += [[python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r", str(lock)] for lock in locks]
-    for command in commands:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            words = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise Unfit(f"the payload's packages could not be installed: {words[-1] if words else done.returncode}")
-    return python
 
 
 def _command(container: Container, python: str, manifest: Path) -> list[str]:

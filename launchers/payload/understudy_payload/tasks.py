@@ -56,6 +56,7 @@ class ResultFile:
             data = self._path.read_bytes()
             kept = data[: data.rfind(b"\n") + 1]
             if len(kept) != len(data):
+                self._fence.check()  # reading took a while: this could be a line that a successor is writing
                 os.truncate(self._path, len(kept))
         self.rows = [json.loads(line) for line in kept.splitlines()]
         return self
@@ -82,6 +83,7 @@ class ResultFile:
         self._fence.check()
         self._path.touch()
         digest = hashlib.sha256(self._path.read_bytes()).hexdigest()
+        self._fence.check()  # reading took a while
         write_json(self._folder / "_DONE.json", {"schemaVersion": 1, "rows": len(self.rows), "sha256": digest, **facts})
 
 

@@ -7,16 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import Trainer
+from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from . import world
 from .errors import Fenced
 from .events import EventLog
 from .likelihood import LabelLikelihood
-from .marker import write_marker
+from .marker import file_facts
 from .modeling import MARKER
 from .stopping import Fence
+from .tasks import write_json
+
+
+class FenceWatch(TrainerCallback):
+    """Ends training on all ranks at a step boundary, soon after another attempt took the run over."""
+
+    def __init__(self, fence: Fence) -> None:
+        self._fence = fence
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if world.agree_on_any(state.is_world_process_zero and self._fence.poll(), args.device):
+            raise Fenced(f"another attempt owns this run; step {state.global_step} was the last")
 
 
 class OmniTrainer(Trainer):
@@ -32,6 +44,7 @@ class OmniTrainer(Trainer):
         self._kind = kind
         self._extras = extras
         self._eval_loss: tuple[int, float] | None = None  # (step, nats per label token)
+        self.add_callback(FenceWatch(fence))
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
@@ -53,12 +66,16 @@ class OmniTrainer(Trainer):
         model = self.accelerator.unwrap_model(self.model_wrapped, keep_fp32_wrapper=True)
         model.eval()
         for batch in loader:
+            # ranks have different numbers of batches, so they cannot agree here: the others end as after a crash
+            if self.is_world_process_zero() and self._fence.poll():
+                raise Fenced(f"another attempt owns this run; evaluation of step {self.state.global_step} was cut off")
             # the loader stays outside: mel features must not be computed in bf16
             with torch.no_grad(), torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.args.bf16):
                 losses = self._likelihood.losses(model, self._prepare_inputs(batch))
             nats += losses.double().sum().item()
             tokens += len(losses)
         nats, tokens = world.total([nats, tokens], self.args.device)
+        self._stay_owner(f"the evaluation at step {self.state.global_step} is not reported")
         metrics = {"eval_loss": nats / tokens, "eval_tokens": int(tokens)}
         self.log(metrics)
         self._eval_loss = (self.state.global_step, metrics["eval_loss"])
@@ -75,8 +92,7 @@ class OmniTrainer(Trainer):
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         step = self.state.global_step
         folder = Path(self.args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{step}"
-        if world.agree_on_any(self.is_world_process_zero() and self._fence.broken(), self.args.device):
-            raise Fenced(f"another attempt owns this run; step {step} is not saved")
+        self._stay_owner(f"step {step} is not saved")
         if (folder / MARKER).exists():
             return  # the step we resumed from
         if self.is_world_process_zero():
@@ -87,9 +103,18 @@ class OmniTrainer(Trainer):
             for path in self._extras:
                 shutil.copy2(path, folder / path.name)
         world.barrier()  # other ranks write their own random states
+        files = file_facts(folder) if self.is_world_process_zero() else {}
+        # The save and the digests took minutes. A successor at this step writes into the same folder, and a marker now
+        # would vouch for a mixture.
+        self._stay_owner(f"the checkpoint of step {step} is not completed")
         if self.is_world_process_zero():
-            write_marker(folder, self._facts())
+            write_json(folder / MARKER, {"schemaVersion": 1, **self._facts(), "files": files})
             self._events.write("checkpoint", step=step, checkpoint=folder.name)
+
+    def _stay_owner(self, consequence: str) -> None:
+        """Fenced on all ranks when another attempt owns the run. All ranks must call it."""
+        if world.agree_on_any(self.is_world_process_zero() and self._fence.broken(), self.args.device):
+            raise Fenced(f"another attempt owns this run; {consequence}")
 
     def _facts(self) -> dict[str, Any]:
         losses = [row["loss"] for row in self.state.log_history if "loss" in row]

@@ -124,13 +124,15 @@ async function start(
   const { umask, group, signal, onLine, setup = [], world } = options;
   const torchSource = options.torchSource ?? world.environment?.["UNDERSTUDY_FAR_TORCH_WHEELS"];
   const { folder, python, device, wheelhouse, locks } = environment;
-  const optional = { group, wheelhouse: wheelhouse ?? undefined, "torch-source": torchSource };
+  const optional = { group, wheelhouse: wheelhouse ?? undefined };
   const given = Object.entries(optional).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   );
   const fixed = ["--umask", umask, "--python", python, "--device", device, "--torch-index", CPU_INDEX];
   const args = ["start", folder, ...fixed, ...given, ...locks.flatMap((lock) => ["--lock", lock])];
-  const stdin = [...setupLines(setup), script].join("\n");
+  // An address may hold a token: no argument, which everybody on that machine can read.
+  const [source = ""] = (torchSource ?? "").trim().split("\n");
+  const stdin = [source, ...setupLines(setup), script].join("\n");
   const what = "start to make the environment";
   const outcome = await runScript(t, { script, args, what, stdin, signal, deadline: START_DEADLINE });
   // It may have begun all the same: the next look tells.

@@ -78,5 +78,6 @@ async function sign(supervisor: Supervisor): Promise<Observation | undefined> {
   if (left.length === 0) return undefined;
   // A second attempt beside these would train into the same folder.
   const pids = left.map(({ pid }) => pid).join(", ");
-  return { phase: "live", detail: `the wrapper is gone, its processes run on: ${pids}` };
+  const detail = `the wrapper is gone, its processes run on: ${pids}`;
+  return { phase: "live", detail, warning: `${detail}; nobody will write down how they end` };
 }

@@ -7,6 +7,8 @@ export type Fault =
   | "not-found"
   | "over-limit"
   | "refused"
+  /** Refused before it was looked at, for want of a valid login: certainly nothing was done, and logging in again heals it. */
+  | "credentials"
   /** The connection was never made: certainly nothing was done. */
   | "unsent"
   /** Lost reply, deadline, server error: it may have been done. */
@@ -22,10 +24,20 @@ const THROTTLED = new Set([
   "SlowDown",
 ]);
 const UNSENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EPROTO"]);
-const BEFORE_SENDING = new Set([
+const BEFORE_SENDING = new Set(["ERR_TLS_CERT_ALTNAME_INVALID"]);
+// Each service has a name of its own for the same thing.
+const CREDENTIALS = new Set([
   "CredentialsProviderError",
   "TokenProviderError",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ExpiredToken",
+  "ExpiredTokenException",
+  "RequestExpired",
+  "TokenRefreshRequired",
+  "UnrecognizedClient",
+  "UnrecognizedClientException",
+  "InvalidClientTokenId",
+  "InvalidAccessKeyId",
+  "InvalidToken",
 ]);
 
 const NAMED: Readonly<Record<string, Fault>> = {
@@ -38,13 +50,26 @@ const NAMED: Readonly<Record<string, Fault>> = {
 export const faultOf = (error: unknown): Fault => {
   const { name, code, status, message } = partsOf(error);
   if (THROTTLED.has(name) || status === 429) return "throttled";
+  if (CREDENTIALS.has(name)) return "credentials";
   if (BEFORE_SENDING.has(name) || UNSENT.has(code)) return "unsent";
   const named = NAMED[name];
   if (named !== undefined) return named;
   if (isMissing(name, message, status)) return "not-found";
-  if (status !== undefined && status >= 400 && status < 500 && status !== 408) return "refused";
-  return "unclear";
+  return isRefusal(name, status) ? "refused" : "unclear";
 };
+
+function isRefusal(name: string, status = 0): boolean {
+  // The head of an object is refused without a word: an expired login looks like that, too.
+  if (status === 400 && ["UnknownError", "BadRequest", ""].includes(name)) return false;
+  return status >= 400 && status < 500 && status !== 408;
+}
+
+/** What to do about `credentials`. */
+export const LOGIN_HINT = "log in again (aws sso login), or set new AWS_… variables; nothing is lost";
+
+/** Why nothing is known: the provider's words, and what to do where that is certain. */
+export const unavailableText = (error: unknown): string =>
+  faultOf(error) === "credentials" ? `${faultText(error)}; ${LOGIN_HINT}` : faultText(error);
 
 /** The provider's own words, with the name of the error. */
 export const faultText = (error: unknown): string => {

@@ -1,6 +1,6 @@
 import type { Finding, Plan } from "../schema.ts";
 import { begunAttempt } from "./attempts.ts";
-import { faultText } from "./faults.ts";
+import { unavailableText } from "./faults.ts";
 import { isOfPlan, refOf, type Desk } from "./submit.ts";
 
 /** Settles a lost reply: the name is the marker, so there is one job to ask for. Any failed question is `unavailable`. */
@@ -26,6 +26,6 @@ export const findSageMaker = async (plan: Plan, desk: Desk): Promise<Finding> =>
         }
       : { outcome: "found", refs: [refOf(plan, desk, carrier)] };
   } catch (error) {
-    return { outcome: "unavailable", reason: faultText(error) };
+    return { outcome: "unavailable", reason: unavailableText(error) };
   }
 };

@@ -29,6 +29,7 @@ export const sagemakerLauncher = (profile: SageMakerProfile, world: OpenWorld): 
     profile,
     aws,
     clock,
+    signal: world.signal,
     jobs: trainingJobs(aws, paced(clock)),
     bucket: openBucket(aws, profile.bucket, profile.kmsKey ?? null),
   };

@@ -1,7 +1,7 @@
 import { jobKey, type JobKey, type JobRef, type Observation, type RefOf } from "../schema.ts";
 import { arrivalProblem } from "./arrivals.ts";
 import { attemptResult, begunAttempt, nextAttempt } from "./attempts.ts";
-import { faultText } from "./faults.ts";
+import { unavailableText } from "./faults.ts";
 import { bucketKeys, siblingMarker } from "./keys.ts";
 import { isBeforeStart, meaningOf, statusText, type Meaning } from "./states.ts";
 import { statuses, type StatusAnswer } from "./statuses.ts";
@@ -61,7 +61,7 @@ async function observation(ref: Ref, answer: StatusAnswer, desk: Desk): Promise<
     return meaning.phase === "live" ? await live(ref, answer, desk) : await ended(ref, answer, meaning, desk);
   } catch (error) {
     // The service answered, the bucket did not: what is known of the end would be half the evidence.
-    return { phase: "unavailable", detail: `${statusText(answer)}; the bucket: ${faultText(error)}` };
+    return { phase: "unavailable", detail: `${statusText(answer)}; the bucket: ${unavailableText(error)}` };
   }
 }
 
@@ -90,6 +90,7 @@ async function live(ref: Ref, status: JobStatus, { bucket, clock }: Desk): Promi
   return {
     phase: "live",
     detail: problem === null ? text : `${text}; ${problem}`,
+    ...(problem === null ? {} : { warning: problem }),
     ...(state === undefined ? {} : { state }),
   };
 }

@@ -76,8 +76,9 @@ export const statusText = ({ primary, secondary, failure, message }: Omit<JobSta
 /** Whether a failure says that the service never came to starting our program. */
 export const isBeforeStart = (failure: string): boolean => /^ClientError/i.test(failure);
 
+// A reason that nobody has seen, or none: that it failed is certain all the same. Its text is in the detail.
 function failureCause(failure: string): EndCause {
-  return FAILURES.find(([pattern]) => pattern.test(failure))?.[1] ?? "unknown";
+  return FAILURES.find(([pattern]) => pattern.test(failure))?.[1] ?? "failed";
 }
 
 const live = (state: Live): Meaning => (state === undefined ? { phase: "live" } : { phase: "live", state });

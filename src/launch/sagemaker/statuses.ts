@@ -1,4 +1,4 @@
-import { faultText } from "./faults.ts";
+import { unavailableText } from "./faults.ts";
 import type { JobRow, JobStatus, TrainingJobs } from "./training-jobs.ts";
 
 /** A description, null when there is no such job, or why it could not be asked. */
@@ -26,7 +26,7 @@ export const statuses = (jobs: TrainingJobs): Statuses => {
       if (status !== undefined && END_WORDS.has(status.primary)) ended.set(name, status);
       return status ?? null;
     } catch (error) {
-      return { unavailable: faultText(error) };
+      return { unavailable: unavailableText(error) };
     }
   };
   return {
@@ -55,7 +55,7 @@ async function listed(
     const rows = await jobs.list(commonStart(open.map(({ job }) => job)), Math.max(0, since));
     return new Map(rows.map((row) => [row.name, row]));
   } catch (error) {
-    return { unavailable: faultText(error) };
+    return { unavailable: unavailableText(error) };
   }
 }
 

@@ -3,7 +3,7 @@ import type { JobRef, Plan, PlannedFile, RefOf, Submission } from "../schema.ts"
 import type { Aws } from "./aws.ts";
 import { begunAttempt } from "./attempts.ts";
 import type { Bucket } from "./bucket.ts";
-import { faultOf, faultText } from "./faults.ts";
+import { faultOf, faultText, LOGIN_HINT } from "./faults.ts";
 import { bucketKeys } from "./keys.ts";
 import type { SageMakerProfile } from "./launcher.ts";
 import { SPEC_TAG } from "./request.ts";
@@ -17,6 +17,8 @@ export interface Desk {
   readonly jobs: TrainingJobs;
   readonly bucket: Bucket;
   readonly clock: Clock;
+  /** Ends what is sent before there is a job. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const TRIES = 4;
@@ -24,15 +26,19 @@ const WAIT = 1000;
 
 /**
  * Objects first, the job last. The name of the job is the marker and the service takes a name once, for ever: asking again
- * after a lost reply can start nothing twice. It is adopted when it was made from this very plan.
+ * after a lost reply can start nothing twice. It is adopted when it was made from this very plan. Rejects with the signal's reason
+ * when that aborts before there is a job.
  */
 export const submitSageMaker = async (plan: Plan, desk: Desk): Promise<Submission> => {
   try {
     const refusal = (await newerAttempt(plan, desk)) ?? (await sendObjects(plan, desk));
     if (refusal !== undefined) return refusal;
   } catch (error) {
+    // Nothing was started: the same plan can be sent again.
+    desk.signal?.throwIfAborted();
     return beforeCreate(error);
   }
+  desk.signal?.throwIfAborted();
   return create(plan, desk);
 };
 
@@ -72,8 +78,17 @@ function beforeCreate(error: unknown): Submission {
   const fault = faultOf(error);
   if (fault === "refused" || fault === "not-found")
     return { outcome: "rejected", reason, hint: "understudy doctor --on PROFILE says what is missing" };
-  return { outcome: "rejected", reason, retry: "unreachable" };
+  return fault === "credentials"
+    ? notLoggedIn(reason)
+    : { outcome: "rejected", reason, retry: "unreachable" };
 }
+
+const notLoggedIn = (reason: string): Submission => ({
+  outcome: "rejected",
+  reason,
+  hint: LOGIN_HINT,
+  retry: "unreachable",
+});
 
 async function newerAttempt(plan: Plan, { bucket, profile }: Desk): Promise<Submission | undefined> {
   const run = bucketKeys(profile).run(plan.runId);
@@ -92,8 +107,9 @@ async function newerAttempt(plan: Plan, { bucket, profile }: Desk): Promise<Subm
 }
 
 async function sendObjects(plan: Plan, desk: Desk): Promise<Submission | undefined> {
-  const { bucket, profile, aws } = desk;
-  const { problems } = await ensureObjects(plan.uploads, { aws, bucket, kmsKey: profile.kmsKey ?? null });
+  const { bucket, profile, aws, signal } = desk;
+  const kmsKey = profile.kmsKey ?? null;
+  const { problems } = await ensureObjects(plan.uploads, { aws, bucket, kmsKey, signal });
   if (problems.length > 0)
     return {
       outcome: "rejected",
@@ -135,6 +151,7 @@ async function create(plan: Plan, desk: Desk): Promise<Submission> {
       return await accepted(plan, desk);
     } catch (error) {
       last = error;
+      if (faultOf(error) === "credentials") break;
       const answer = await answerTo(error, plan, desk);
       if (answer !== undefined) return answer;
       mayExist ||= faultOf(error) !== "unsent";
@@ -142,8 +159,9 @@ async function create(plan: Plan, desk: Desk): Promise<Submission> {
     if (attempt < TRIES) await clock.sleep(WAIT * 2 ** (attempt - 1));
   }
   const reason = faultText(last);
-  return mayExist
-    ? { outcome: "ambiguous", reason }
+  if (mayExist) return { outcome: "ambiguous", reason };
+  return faultOf(last) === "credentials"
+    ? notLoggedIn(reason)
     : { outcome: "rejected", reason: `SageMaker was not reached: ${reason}`, retry: "unreachable" };
 }
 
@@ -161,6 +179,7 @@ async function answerTo(error: unknown, plan: Plan, desk: Desk): Promise<Submiss
         ? { outcome: "rejected", reason, retry: "no_capacity" }
         : { outcome: "rejected", reason, hint: hintFor(reason) };
     case "throttled":
+    case "credentials":
     case "unsent":
     case "unclear":
       return undefined;

@@ -1,5 +1,6 @@
 import { lockNames } from "../prepare-python.ts";
 import type { AttemptContext, Job } from "../schema.ts";
+import { CPU_INDEX } from "../torch-wheel.ts";
 import { bucketKeys } from "./keys.ts";
 import type { ContainerPaths } from "./container-paths.ts";
 import type { SageMakerProfile } from "./launcher.ts";
@@ -25,6 +26,8 @@ export const templateText = (
     graceSeconds: profile.graceSeconds,
     // Installed from the payload's own folder, where it has them.
     locks: profile.imageHasPayload ? [] : lockNames(profile.device === "cpu" ? "cpu" : "cuda"),
+    // The plain build for the CPU is not where pip looks by itself.
+    ...(profile.device === "cpu" && !profile.imageHasPayload ? { torchIndex: CPU_INDEX } : {}),
     region: profile.region,
     fence: { bucket: profile.bucket, key: bucketKeys(profile).fence(job.runId) },
     manifest: mapped(job.manifest, paths.inside),

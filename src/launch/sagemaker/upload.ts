@@ -20,20 +20,27 @@ export interface Uploaded {
   readonly problems: readonly string[];
 }
 
+interface Where {
+  readonly aws: Aws;
+  readonly bucket: Bucket;
+  readonly kmsKey: string | null;
+  /** Ends what is on its way; objects that are whole stay. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Sends what is missing. An object counts as there when size and SHA-256 are those of the input; a killed upload leaves no
- * object at all. Every byte is checked twice: here while it is read, there by the store's own checksum.
+ * object at all. Every byte is checked twice: here while it is read, there by the store's own checksum. Rejects when the signal
+ * aborts.
  */
-export const ensureObjects = async (
-  inputs: readonly JobInput[],
-  where: { readonly aws: Aws; readonly bucket: Bucket; readonly kmsKey: string | null },
-): Promise<Uploaded> => {
+export const ensureObjects = async (inputs: readonly JobInput[], where: Where): Promise<Uploaded> => {
   const problems: string[] = [];
   let sent = 0;
   let bytes = 0;
   const queue = [...inputs];
   const worker = async (): Promise<void> => {
     for (let input = queue.shift(); input !== undefined; input = queue.shift()) {
+      where.signal?.throwIfAborted();
       if (await isThere(input, where.bucket)) continue;
       const problem = await send(input, where);
       if (problem === undefined) {
@@ -52,10 +59,7 @@ export const isThere = async (input: JobInput, bucket: Bucket): Promise<boolean>
   return head !== undefined && head.bytes === input.bytes && head.sha256 === input.sha256;
 };
 
-async function send(
-  input: JobInput,
-  where: { readonly aws: Aws; readonly bucket: Bucket; readonly kmsKey: string | null },
-): Promise<string | undefined> {
+async function send(input: JobInput, where: Where): Promise<string | undefined> {
   const { source } = input;
   const there = `s3://${where.bucket.name}/${input.path}`;
   if (source === null) return `${there} is not there, and nothing here could be sent instead`;
@@ -72,10 +76,7 @@ async function send(
 
 type Sent = JobInput & { readonly source: string };
 
-async function sendWhole(
-  input: Sent,
-  { aws, bucket, kmsKey }: { readonly aws: Aws; readonly bucket: Bucket; readonly kmsKey: string | null },
-): Promise<boolean> {
+async function sendWhole(input: Sent, { aws, bucket, kmsKey, signal }: Where): Promise<boolean> {
   const body = await readFile(input.source);
   if (sha256(body) !== input.sha256) return false;
   const { PutObjectCommand } = await import("@aws-sdk/client-s3");
@@ -90,14 +91,12 @@ async function sendWhole(
       Metadata: { sha256: input.sha256 },
       ...encryption(kmsKey),
     }),
+    signal === undefined ? {} : { abortSignal: signal },
   );
   return true;
 }
 
-async function sendParts(
-  input: Sent,
-  { aws, bucket, kmsKey }: { readonly aws: Aws; readonly bucket: Bucket; readonly kmsKey: string | null },
-): Promise<boolean> {
+async function sendParts(input: Sent, { aws, bucket, kmsKey, signal }: Where): Promise<boolean> {
   const { Upload } = await import("@aws-sdk/lib-storage");
   const hash = createHash("sha256");
   const body = new PassThrough({ highWaterMark: 1024 * 1024 });
@@ -115,9 +114,17 @@ async function sendParts(
     partSize: Math.max(16 * 1024 * 1024, Math.ceil(input.bytes / 9000)),
     queueSize: 4,
   });
+  const abort = (): void => void upload.abort();
+  signal?.addEventListener("abort", abort, { once: true });
   const feeding = feed(input, hash, body);
   // The last bytes are held back until the digest is right, so that a changed file never becomes an object.
-  const [fed, done] = await Promise.allSettled([feeding, upload.done()]);
+  const sending = upload.done().finally(() => {
+    signal?.removeEventListener("abort", abort);
+    // Nobody takes what is still read.
+    if (signal?.aborted) body.destroy(new Error("the upload was stopped"));
+  });
+  const [fed, done] = await Promise.allSettled([feeding, sending]);
+  signal?.throwIfAborted();
   if (fed.status === "rejected") {
     if (fed.reason === CHANGED) return false;
     throw fed.reason;

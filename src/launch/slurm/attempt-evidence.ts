@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { layoutAt } from "../attempt-layout.ts";
 import type { Continuation, RefOf } from "../schema.ts";
 import { chainEvidence, type ChainEvidence } from "./chain.ts";
 import type { RunFiles } from "./far-evidence.ts";
@@ -13,10 +14,23 @@ export interface AttemptEvidence {
   readonly restart: number;
   /** Job that has begun the next attempt; null when nobody has. */
   readonly nextJob: string | null;
+  /** Machine on which it was begun, as Slurm names it; null when no file tells. */
+  readonly node: string | null;
+  /** The end of the newest log of a job, where the program has left nothing that says more. */
+  readonly log: LinkLog | null;
   /** Link → the job that has claimed it. */
   readonly owners: ReadonlyMap<number, string>;
   /** The attempt that follows; null when its token cannot be told. */
   readonly next: Continuation | null;
+}
+
+/** What a job itself has printed: its setup lines, link.sh and wrapper.sh, not the program. */
+export interface LinkLog {
+  /** Absolute, on the far machine. */
+  readonly path: string;
+  readonly link: number;
+  /** Its last lines in one, never empty. */
+  readonly words: string;
 }
 
 /** Pure. The claims name the jobs, where a record is missing. */
@@ -28,6 +42,8 @@ export const attemptEvidence = (ref: RefOf<"slurm">, run: RunFiles): AttemptEvid
     chain,
     job: chain.by?.job ?? nameIn(run.claims.get(ref.marker)),
     restart: record?.restart ?? 0,
+    node: (chain.result ?? chain.supervisor ?? record)?.host ?? null,
+    log: logOf(ref, run),
     nextJob: chain.newer === 0 ? null : (run.claims.get(`${stemOf(ref.marker)}-a${number + 1}`) ?? ""),
     owners: ownersOf(run, ref),
     next: nextAttempt(ref, chain, run),
@@ -37,15 +53,37 @@ export const attemptEvidence = (ref: RefOf<"slurm">, run: RunFiles): AttemptEvid
 const nameIn = (claim: string | undefined): string | null =>
   claim === undefined || claim === "" ? null : claim;
 
-function ownersOf({ claims }: RunFiles, ref: RefOf<"slurm">): ReadonlyMap<number, string> {
-  const owners = new Map<number, string>();
-  for (const [name, owner] of claims) {
-    const [, number, link] = /-a(\d+)\.link-(\d+)$/.exec(name) ?? [];
-    if (link === undefined || owner === "" || Number(number) > numberOf(ref.marker)) continue;
-    // A later submission of the run has claims of its own.
-    owners.set(Number(link), owner);
+const LOG_LINES = 5;
+const LOG_CHARACTERS = 600;
+
+function logOf(ref: RefOf<"slurm">, { files }: RunFiles): LinkLog | null {
+  for (const [path, text] of files) {
+    const [, link] = /^attempts\/\d+\/link-(\d+)\.txt$/.exec(path) ?? [];
+    if (link === undefined) continue;
+    const lines = text.split(/[\r\n]+/).map((line) => line.replaceAll(/\p{Cc}/gu, " ").trim());
+    // What a link says of itself is in its record.
+    const last = lines.filter((line) => line !== "" && !/^link \d+ of \d+: /.test(line)).slice(-LOG_LINES);
+    const words = last.join(" | ").slice(-LOG_CHARACTERS);
+    if (words === "") continue;
+    const { run } = layoutAt(ref.folder);
+    return { path: posix.join(run, path), link: Number(link), words };
   }
-  return owners;
+  return null;
+}
+
+// Each submission of the run has claims of its own, by the number of its first attempt. One that has begun an earlier attempt
+// than this has left a name of its jobs; else it begins with this one.
+function ownersOf({ claims }: RunFiles, ref: RefOf<"slurm">): ReadonlyMap<number, string> {
+  const links = [...claims].flatMap(([name, owner]) => {
+    const [, first, link] = /-a(\d+)\.link-(\d+)$/.exec(name) ?? [];
+    const isSaid = link !== undefined && owner !== "" && Number(first) <= numberOf(ref.marker);
+    return isSaid ? [{ first: Number(first), link: Number(link), owner }] : [];
+  });
+  const ids = new Set(ref.jobs.map(({ id }) => id));
+  const own = links.filter(({ owner }) => ids.has(owner)).map(({ first }) => first);
+  const submission = own.length === 0 ? numberOf(ref.marker) : Math.max(...own);
+  const ours = links.filter(({ first }) => first === submission);
+  return new Map(ours.map(({ link, owner }) => [link, owner]));
 }
 
 // Attempt N of a submission has its token T, each later one has T.n. The fence holds that of the newest.

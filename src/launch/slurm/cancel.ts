@@ -12,8 +12,10 @@ type SlurmRef = RefOf<"slurm">;
 export interface CancelWorld {
   readonly transport: Transport;
   readonly deadlineSeconds: number;
-  /** What is seen of the ref now, the cluster having been asked. */
+  /** What the shared poll says of the ref: an end that it has not seen yet is asked for in vain, and nothing comes of it. */
   readonly observe: (ref: SlurmRef) => Promise<Observation>;
+  /** The ref with links that it lacks, as that poll has seen them. */
+  readonly complete: (ref: SlurmRef) => SlurmRef;
 }
 
 /**
@@ -29,7 +31,7 @@ export const cancelSlurm = async (
   const before = await world.observe(ref);
   if (before.phase === "ended" && before.continues === undefined) return "already-ended";
   const isUp = await askToStop(ref, mode, world);
-  const ids = [...new Set(ref.jobs.map(({ id }) => id))];
+  const ids = [...new Set(world.complete(ref).jobs.map(({ id }) => id))];
   if (mode === "now") await scancel(ref, ids, world);
   else {
     // First those that wait: none of them may begin when the running one ends.
@@ -53,7 +55,8 @@ for claim in "$run/claims/$stem"-a*; do
   [ "$number" -le "$newest" ] || newest=$number
 done
 folder=$run/attempts/$newest
-[ -d "$folder" ] && [ ! -f "$folder/result.json" ] || exit 0
+# Secrets of jobs that wait are not going to be read.
+[ -d "$folder" ] && [ ! -f "$folder/result.json" ] || { rm -rf -- "$run/secrets" "$run"/attempts/*/secrets; exit 0; }
 [ "$mode" = now ] || [ -e "$folder/STOP" ] || printf 'cancel\\n' >"$folder/STOP" || exit 1
 [ ! -f "$folder/supervisor.json" ] || echo up
 `;

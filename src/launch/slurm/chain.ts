@@ -77,9 +77,13 @@ export const chainEvidence = ({ files, claims }: ChainFiles, ref: RefOf<"slurm">
   };
 };
 
+// Stopped and saved; an unfit machine; HUP, INT, KILL, TERM: somebody else's doing. link.sh has the same list, and the reason
+// table retries the same ends.
+const MAY_GO_ON: ReadonlySet<number> = new Set([3, 69, 129, 130, 137, 143]);
+
 /**
  * What link.sh does next, as far as the end of this attempt alone tells: `ends` when no other one would begin. `depends` on
- * whether there is something newer to go on from.
+ * whether there is something newer to go on from, and on how the attempts before it ended.
  */
 export const nextOf = ({
   result,
@@ -87,8 +91,7 @@ export const nextOf = ({
 }: Pick<ChainEvidence, "result" | "runStopped">): "ends" | "depends" => {
   if (runStopped) return "ends";
   if (result === null) return "depends";
-  const { exitCode } = result;
-  return exitCode === 3 || exitCode === 69 || exitCode >= 128 ? "depends" : "ends";
+  return MAY_GO_ON.has(result.exitCode) ? "depends" : "ends";
 };
 
 const numberOf = (ref: RefOf<"slurm">): number => Number(basename(ref.folder));

@@ -17,8 +17,8 @@ export interface Cluster {
   facts(): Promise<Facts>;
   /** The queue as it is now; one that is being asked already is shared. */
   queue(): Promise<QueueLook>;
-  /** `none`: this cluster keeps no accounts. */
-  accounts(query: Omit<SacctQuery, "cluster">): Promise<Looked<AccountedJob> | "none">;
+  /** Of these ids, or everything of this user. `none`: this cluster keeps no accounts. */
+  accounts(query: Pick<SacctQuery, "sinceSeconds" | "ids">): Promise<Looked<AccountedJob> | "none">;
 }
 
 /** A cluster of a federation, or the only one (`null`). Nothing is asked yet. */
@@ -53,7 +53,8 @@ export const openCluster = (
     accounts: async (query) => {
       const learnt = await known();
       if (keepsNone || (learnt.known && !learnt.facts.accounts)) return "none";
-      const outcome = await ask(sacctArgv({ ...query, cluster: onCluster(name) }));
+      const own = query.ids === undefined && learnt.known ? { uid: learnt.facts.uid } : {};
+      const outcome = await ask(sacctArgv({ ...query, ...own, cluster: onCluster(name) }));
       keepsNone = hasNoAccounts(outcome);
       return keepsNone ? "none" : readSacct(outcome);
     },

@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/errors.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
 import type { ExecOutcome, Transport } from "../transport/transport.ts";
 
 type Argv = readonly [string, ...string[]];
@@ -47,7 +47,7 @@ export const scrubbedScript = (script: string, ...args: string[]): Argv => [
 export const onCluster = (cluster: string | null): readonly string[] =>
   cluster === null ? [] : ["-M", cluster];
 
-/** One command; a transport that throws is a transport error as well. */
+/** One command; a transport that throws is a transport error as well: what the person has to mend first is `UNFIT`. */
 export const execute = async (
   transport: Transport,
   argv: Argv,
@@ -56,6 +56,11 @@ export const execute = async (
   try {
     return await transport.exec(argv, options);
   } catch (error) {
+    // Of opening the connection: nothing has been sent.
+    if (error instanceof UserError) {
+      const hint = error.hint === undefined ? {} : { hint: error.hint };
+      return { kind: "transport-error", started: "no", code: "UNFIT", reason: error.message, ...hint };
+    }
     return { kind: "transport-error", started: "unknown", code: "CONNECTION_LOST", reason: messageOf(error) };
   }
 };

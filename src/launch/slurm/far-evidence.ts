@@ -4,7 +4,10 @@ import { failureOf } from "./squeue.ts";
 
 /** What lies in the folder of one run, as far as it says how its attempts and links go. */
 export interface RunFiles {
-  /** Relative path → text, e.g. `attempts/2/result.json`, `links/1.json`, `STOP`. */
+  /**
+   * Relative path → text, e.g. `attempts/2/result.json`, `links/1.json`, `STOP`; of `attempts/1/link-3.txt` the last bytes, and
+   * only of the newest one, while the first attempt that matters has not begun its program or its machine was unfit.
+   */
   readonly files: ReadonlyMap<string, string>;
   /** Numbers of the attempts that have a folder. */
   readonly attempts: readonly number[];
@@ -22,7 +25,8 @@ export type Evidence =
     }
   | { readonly worked: false; readonly why: string };
 
-// Shell builtins alone, so that a thousand runs cost one process. Each line of a file is marked, whatever is in it.
+// Shell builtins alone, so that a thousand runs cost one process, but for a tail where a job had nothing to start. Each line of
+// a file is marked, whatever is in it. A job's log lies with the first attempt of its submission.
 const ASK = `
 lines() {
   while IFS= read -r line || [ -n "$line" ]; do printf '+%s\\n' "$line"; line=; done <"$1"
@@ -31,6 +35,26 @@ text() {
   [ -f "$1" ] || return 0
   printf 'F%s\\n' "$1"
   lines "$1" 2>/dev/null
+}
+needs_log() {
+  [ -f "attempts/$from/supervisor.json" ] || return 0
+  line=
+  { IFS= read -r line <"attempts/$from/result.json"; } 2>/dev/null
+  case $line in *'"exitCode":69,'*) return 0 ;; esac
+  return 1
+}
+log_of() {
+  first=0 newest=
+  for file in attempts/*/link-*.txt; do
+    number=\${file#attempts/} number=\${number%%/*}
+    case $number in *[!0-9]*) continue ;; esac
+    [ -f "$file" ] && [ "$number" -le "$from" ] && [ "$number" -ge "$first" ] || continue
+    [ "$number" -eq "$first" ] && [ "$newest" -nt "$file" ] || newest=$file
+    first=$number
+  done
+  [ -n "$newest" ] || return 0
+  printf 'F%s\\n' "$newest"
+  tail -c 2000 "$newest" 2>/dev/null | while IFS= read -r line || [ -n "$line" ]; do printf '+%s\\n' "$line"; line=; done
 }
 printf 'N%s\\n' "$(date +%s)"
 while IFS=' ' read -r from run; do
@@ -55,6 +79,7 @@ while IFS=' ' read -r from run; do
       case \${file##*/} in supervisor.json | result.json | STOP) text "$file" ;; esac
     done
   done
+  if needs_log; then log_of; fi
 done
 `;
 

@@ -1,13 +1,13 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Finding, Plan, RefOf } from "../schema.ts";
 import type { Transport } from "../transport/transport.ts";
-import type { Cluster } from "./cluster.ts";
 import { CLOCK_TOLERANCE, linkOf, ownership } from "./identity.ts";
 import { readRefusal } from "./refusals.ts";
 import { parseReply } from "./reply.ts";
 import { linksOf } from "./sbatch.ts";
 import { SBATCH_SECONDS } from "./run-link.ts";
 import { lookAtSubmission, type LinkRecord, type SubmissionRecord } from "./submission.ts";
+import type { QueueWatch } from "./watch-queue.ts";
 
 export type SlurmRef = RefOf<"slurm">;
 
@@ -31,7 +31,7 @@ export interface FindWorld {
   readonly transport: Transport;
   readonly clock: Clock;
   /** Where this profile's jobs may be. */
-  readonly clusters: readonly Cluster[];
+  readonly clusters: readonly Pick<QueueWatch, "name" | "queue" | "accounts">[];
   readonly deadlineSeconds: number;
   /** Marker → when the queue was first seen without it (milliseconds since the epoch); kept by the launcher. */
   readonly firstWithout: Map<string, number>;
@@ -39,16 +39,24 @@ export interface FindWorld {
 
 /**
  * Looks for the jobs of a plan by marker: what sbatch left on the far disk, claims, queue and accounts. `none` is said only
- * when each of them could be asked and enough time has passed.
+ * when each of them could be asked and enough time has passed; with jobs while another link may still turn up, `found` has a doubt. Queue and
+ * accounts are those of the shared poll, unless something was submitted after it.
  */
 export const findSlurm = async (plan: Plan, world: FindWorld): Promise<Finding> => {
   const found = await findJobs(plan, world);
   if (typeof found === "string") return { outcome: "unavailable", reason: found };
-  if (found.ref !== undefined) {
-    const incomplete = linksOf(plan) - new Set(found.ref.jobs.map(({ link }) => link)).size;
-    return { outcome: "found", refs: [found.ref], ...(incomplete === 0 ? {} : { missingLinks: incomplete }) };
+  const { ref, doubt } = found;
+  if (doubt !== undefined) {
+    // A link that turns up later would run an attempt that nobody here knows.
+    return ref === undefined
+      ? { outcome: "unavailable", reason: doubt }
+      : { outcome: "found", refs: [ref], doubt };
   }
-  return found.doubt === undefined ? { outcome: "none" } : { outcome: "unavailable", reason: found.doubt };
+  if (ref !== undefined) {
+    const incomplete = linksOf(plan) - new Set(ref.jobs.map(({ link }) => link)).size;
+    return { outcome: "found", refs: [ref], ...(incomplete === 0 ? {} : { missingLinks: incomplete }) };
+  }
+  return { outcome: "none" };
 };
 
 /** The same for `submit`, which may go on with what is absent. A string: why nothing can be said. */
@@ -56,14 +64,18 @@ export const findJobs = async (plan: Plan, world: FindWorld): Promise<FoundJobs 
   const first = await lookAtSubmission(world.transport, plan, world.deadlineSeconds);
   if (!first.worked) return first.why;
   const seen = new Map<string, Job>();
+  const notBefore = lastBegun(first.record, world.clock.now());
+  let queueAt = Infinity;
   for (const cluster of world.clusters) {
-    const failure = await searchCluster(cluster, {
+    const answer = await searchCluster(cluster, {
       plan,
       seen,
       begunAt: first.record.begunAt,
+      notBefore,
       clock: world.clock,
     });
-    if (failure !== undefined) return failure;
+    if (typeof answer === "string") return answer;
+    queueAt = Math.min(queueAt, answer);
   }
   // An sbatch that was under way may have ended meanwhile.
   const isUnderWay = [...first.record.links.values()].some(({ code }) => code === null);
@@ -76,8 +88,14 @@ export const findJobs = async (plan: Plan, world: FindWorld): Promise<FoundJobs 
   const missing = Array.from({ length: linksOf(plan) }, (_, index) => index + 1).filter(
     (link) => !numbers.has(link),
   );
-  const doubts = missing.map((link) => doubtOf(record.links.get(link), record.claims.get(link)));
-  const doubt = doubts.find((text) => text !== undefined) ?? secondLook(plan, record, { missing, world });
+  // What the queue did not list counts as of when it was looked at.
+  const staleSeconds = (world.clock.now() - queueAt) / 1000;
+  const doubts = missing.map((link) =>
+    doubtOf(record.links.get(link), { claim: record.claims.get(link), staleSeconds }),
+  );
+  const doubt =
+    doubts.find((text) => text !== undefined) ??
+    secondLook(plan, record, { missing, queueAt, firstWithout: world.firstWithout });
   return {
     ref: jobs.length === 0 ? undefined : refOf(plan, jobs, record.begunAt ?? world.clock.now()),
     absent: missing.filter((_, index) => doubts[index] === undefined && doubt === undefined),
@@ -95,12 +113,23 @@ interface Search {
   readonly plan: Plan;
   readonly seen: Map<string, Job>;
   readonly begunAt: number | null;
+  /** Milliseconds since the epoch: an older look at the queue cannot know the newest link. */
+  readonly notBefore: number;
   readonly clock: Clock;
 }
 
-async function searchCluster(cluster: Cluster, search: Search): Promise<string | undefined> {
+type Searched = FindWorld["clusters"][number];
+
+/** When the newest link was begun, in milliseconds since the epoch here; 0 when none was. */
+function lastBegun({ links }: SubmissionRecord, now: number): number {
+  const ages = [...links.values()].map(({ age }) => age);
+  return ages.length === 0 ? 0 : now - Math.min(...ages) * 1000;
+}
+
+/** When the queue was looked at, or why nothing can be said. */
+async function searchCluster(cluster: Searched, search: Search): Promise<string | number> {
   const { plan, seen } = search;
-  const { looked } = await cluster.queue();
+  const { looked, at } = await cluster.queue(search.notBefore);
   if (!looked.worked) return looked.why;
   const earliest = (search.begunAt ?? 0) / 1000 - CLOCK_TOLERANCE;
   for (const { id, comment } of looked.rows.filter(
@@ -109,19 +138,21 @@ async function searchCluster(cluster: Cluster, search: Search): Promise<string |
     seen.set(id, { id, link: linkOf(comment)?.link ?? 1, cluster: cluster.name });
   }
   // All links are in the queue: whatever the accounts say, there are no others.
-  if (seen.size >= linksOf(plan)) return undefined;
+  if (seen.size >= linksOf(plan)) return at;
   if (!looked.whole && seen.size === 0) return "squeue printed a line that cannot be read";
-  return searchAccounts(cluster, search);
+  return (await searchAccounts(cluster, at, search)) ?? at;
 }
 
 async function searchAccounts(
-  cluster: Cluster,
+  cluster: Searched,
+  queueAt: number,
   { plan, seen, begunAt, clock }: Search,
 ): Promise<string | undefined> {
   const { marker } = plan.attempt;
   const sinceSeconds =
     begunAt === null ? UNRECORDED_SECONDS : (clock.now() - begunAt) / 1000 + CLOCK_TOLERANCE;
-  const accounts = await cluster.accounts({ names: [marker], sinceSeconds });
+  // What has left the queue before that look is in accounts that are asked after it.
+  const accounts = await cluster.accounts(queueAt, sinceSeconds);
   if (accounts === "none") return undefined;
   if (!accounts.worked) return accounts.why;
   const own = accounts.rows.filter(
@@ -132,7 +163,7 @@ async function searchAccounts(
 }
 
 // The accounts keep no comment by default: links were submitted in their order.
-function addUnnumbered(id: string, cluster: Cluster, seen: Map<string, Job>): void {
+function addUnnumbered(id: string, cluster: Searched, seen: Map<string, Job>): void {
   if (seen.has(id)) return;
   const taken = new Set([...seen.values()].map(({ link }) => link));
   let link = 1;
@@ -151,21 +182,28 @@ function addRecorded(record: SubmissionRecord, seen: Map<string, Job>): void {
 }
 
 /** Why a link that nobody lists may be a job all the same. */
-function doubtOf(record: LinkRecord | undefined, claim: string | undefined): string | undefined {
+function doubtOf(
+  record: LinkRecord | undefined,
+  { claim, staleSeconds }: { readonly claim: string | undefined; readonly staleSeconds: number },
+): string | undefined {
   if (claim !== undefined) return "a job has claimed the marker and has not said its name yet";
   if (record === undefined) return undefined;
   if (record.code !== null && record.code !== 0) {
     const { kind } = readRefusal(record.code, record.stderr);
     if (kind !== "ambiguous") return undefined;
   }
-  if (record.age >= SETTLED_SECONDS) return undefined;
+  if (record.age - staleSeconds >= SETTLED_SECONDS) return undefined;
   return `sbatch was called ${record.age} s ago and its answer is lost; it counts as refused after ${SETTLED_SECONDS} s`;
 }
 
 function secondLook(
   { attempt: { marker } }: Plan,
   { links }: SubmissionRecord,
-  { missing, world }: { readonly missing: readonly number[]; readonly world: FindWorld },
+  {
+    missing,
+    queueAt,
+    firstWithout,
+  }: Pick<FindWorld, "firstWithout"> & { readonly missing: readonly number[]; readonly queueAt: number },
 ): string | undefined {
   const isLost = (link: number): boolean => {
     const record = links.get(link);
@@ -174,10 +212,9 @@ function secondLook(
     return code === null || code === 0 || readRefusal(code, stderr).kind === "ambiguous";
   };
   if (!missing.some(isLost)) return undefined;
-  const now = world.clock.now();
-  const first = world.firstWithout.get(marker);
-  if (first === undefined) world.firstWithout.set(marker, now);
-  return now - (first ?? now) >= SECOND_LOOK_SECONDS * 1000
+  const first = firstWithout.get(marker);
+  if (first === undefined) firstWithout.set(marker, queueAt);
+  return queueAt - (first ?? queueAt) >= SECOND_LOOK_SECONDS * 1000
     ? undefined
     : "the queue does not list it; that counts when it still does not a little later";
 }

@@ -6,6 +6,7 @@ import {
   describe,
   doubtOfAbsence,
   isHalfHeard,
+  nodeOf,
   nowhere,
   SETTLE_SECONDS,
   unavailable,
@@ -32,6 +33,10 @@ export const judgeEnd = (scene: Scene, runner: JobView, isOver: boolean): Judgem
   const run = runOf(scene, runner);
   if (run !== undefined && isHalfHeard(runner, run, scene.now)) {
     return unavailable(`${describe(runner)}; the accounts say ${run.state.word}`);
+  }
+  // A row that the accounts have only begun does not say yet who cancelled the job.
+  if (run === undefined && runner.isYoung) {
+    return unavailable(`job ${runner.id}: the accounts know too little of it yet`);
   }
   const end = run === undefined ? shown : { state: run.state, at: run.end, isOver };
   return end === undefined ? withoutScheduler(scene, runner, isOver) : decided(scene, runner, end);
@@ -122,15 +127,19 @@ function withoutScheduler(scene: Scene, runner: JobView, isOver: boolean): Obser
 }
 
 function ended(scene: Scene, runner: JobView, cause: EndCause, state?: ReadState): Observation {
-  const { result } = scene.evidence.chain;
+  const { chain, log, node } = scene.evidence;
+  const { result } = chain;
   const continues = continuation(scene, runner);
+  const where = node ?? nodeOf(runner);
   const how = result === null ? "no result" : (result.signal ?? `exit ${result.exitCode}`);
-  const more = result === null || result.detail === "" ? "" : `: ${result.detail}`;
+  const own = result === null || result.detail === "" ? "" : `: ${result.detail}`;
+  const more = own === "" && log?.link === runner.link ? `; ${log.path} ends: ${log.words}` : own;
   return {
     phase: "ended",
     result,
     cause,
     detail: `${describe(runner)}${wordsOf(runner, state)}; ${how}${more}`,
+    ...(where === null ? {} : { node: where }),
     ...(continues === undefined ? {} : { continues }),
   };
 }

@@ -1,9 +1,11 @@
 import type { EndCause, Observation } from "../schema.ts";
+import type { AttemptEvidence } from "./attempt-evidence.ts";
 import {
   cancelledBy,
   describe,
   doubtOfAbsence,
   isHalfHeard,
+  nodeOf,
   nowhere,
   SETTLE_SECONDS,
   unavailable,
@@ -83,24 +85,26 @@ function endedUnbegun(scene: Scene, last: End): Observation {
   }
   const owner = evidence.owners.get(last.job.link);
   const isFenced = owner !== undefined && !jobs.some(({ id }) => id === owner);
+  const node = isFenced ? null : nodeOf(last.job);
   return {
     phase: "ended",
     result: null,
     cause: isFenced ? "fenced" : causeOf(last.state, scene),
-    detail: detailOf(last, { refusal: refusal?.reason, owner: isFenced ? owner : undefined }),
+    detail: detailOf(last, evidence, isFenced ? owner : undefined),
+    ...(node === null ? {} : { node }),
   };
 }
 
-function detailOf(
-  { job, state }: End,
-  { refusal, owner }: { readonly refusal: string | undefined; readonly owner: string | undefined },
-): string {
+function detailOf({ job, state }: End, { chain, log }: AttemptEvidence, owner: string | undefined): string {
   if (owner !== undefined) return `${describe(job)}; job ${owner} had claimed its marker`;
-  if (refusal !== undefined) return `${describe(job)}; ${refusal}`;
+  if (chain.givenUp !== null) return `${describe(job)}; ${chain.givenUp.reason}`;
   const by = state.uid === null ? "" : ` by user ${state.uid}`;
   const exit = job.runs.at(-1)?.exit;
   const hint =
     exit === "0:53" ? ": a folder of its output is missing on the node, or cannot be written there" : "";
+  if (log?.link === job.link) {
+    return `${describe(job)}${by}; it had not begun the program, and ${log.path} ends: ${log.words}`;
+  }
   return `${describe(job)}${by}; nothing of ours has run${hint}`;
 }
 

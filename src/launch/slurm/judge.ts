@@ -11,12 +11,29 @@ import { describe, type JobView, type Judgement, type Scene } from "./scene.ts";
 export const judge = (scene: Scene): Judgement => {
   const { evidence } = scene;
   if (evidence.chain.state === "not-begun") return judgeUnbegun(scene);
-  const runner = scene.jobs.find(({ id }) => id === evidence.job);
+  const runner = evidence.job === null ? nameless(scene) : scene.jobs.find(({ id }) => id === evidence.job);
   if (runner === undefined) return isForeign(scene);
   const state = runner.queued?.state.state;
   const isOver = evidence.nextJob !== null || (state?.phase === "live" && state.state === "queued");
   return state?.phase === "live" && !isOver ? liveRunner(runner, evidence) : judgeEnd(scene, runner, isOver);
 };
+
+/**
+ * Whose attempt it was that was begun without a name, or is taken for it: a job that was killed right then, or could not write.
+ * Such a job has claimed its link and left no record. Undefined while one of them may still say that it was it.
+ */
+function nameless({ jobs, evidence }: Scene): JobView | undefined {
+  const claimed = jobs.filter(({ id, link }) => evidence.owners.get(link) === id);
+  const next = claimed.find(({ id }) => id === evidence.nextJob);
+  const mayBegin = jobs.filter((job) => isLive(job) && (claimed.length === 0 || claimed.includes(job)));
+  if (evidence.nextJob === null && mayBegin.length > 0) return undefined;
+  const silent = claimed.filter(
+    ({ id, link }) => link <= (next?.link ?? Infinity) && evidence.chain.links.every(({ job }) => job !== id),
+  );
+  return silent.at(-1) ?? next ?? claimed.at(-1) ?? jobs.at(-1);
+}
+
+const isLive = ({ queued }: JobView): boolean => queued?.state.state.phase === "live";
 
 function isForeign({ ref, evidence }: Scene): Observation {
   if (evidence.job === null) {

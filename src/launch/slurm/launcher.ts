@@ -42,7 +42,7 @@ export const slurmLauncher = (profile: SlurmProfile, world: OpenWorld): Launcher
     transport,
     clock: world.clock,
     deadlineSeconds: profile.deadlineSeconds,
-    clusters: namesIn(profile).map((name) => clusters(name).cluster),
+    clusters: namesIn(profile).map((name) => clusters(name).watch),
     firstWithout: new Map(),
   };
   const forget = (): void => {
@@ -80,14 +80,13 @@ export const slurmLauncher = (profile: SlurmProfile, world: OpenWorld): Launcher
       if (!isSlurm(ref)) return "already-ended";
       const { watch } = clusters(ref.cluster);
       const observe = async (): Promise<Observation> =>
-        (await watch.lookAgain([ref])).get(jobKey(ref)) ?? { phase: "unavailable", detail: "not seen" };
-      const answer = await cancelSlurm(ref, mode, {
+        (await watch.observe([ref])).get(jobKey(ref)) ?? { phase: "unavailable", detail: "not seen" };
+      return cancelSlurm(ref, mode, {
         transport,
         observe,
+        complete: (one) => watch.complete(one),
         deadlineSeconds: profile.deadlineSeconds,
       });
-      watch.forget();
-      return answer;
     },
     close: async () => transport.close(),
   };

@@ -8,6 +8,7 @@ import type { Cluster, QueueLook } from "./cluster.ts";
 import { askEvidence, type Evidence, type RunPlace } from "./far-evidence.ts";
 import { CLOCK_TOLERANCE, numberOf, ownership } from "./identity.ts";
 import { judge } from "./judge.ts";
+import { withLateJobs } from "./late-jobs.ts";
 import { unavailable, type AccountsState, type JobView, type Judgement, type Scene } from "./scene.ts";
 import type { AccountedJob } from "./sacct.ts";
 import type { QueuedJob } from "./squeue.ts";
@@ -35,13 +36,17 @@ export const observeRefs = async (
   const evidence = await askEvidence(world.transport, placesOf(refs), world.deadlineSeconds);
   if (!evidence.worked) return all(refs, evidence.why);
   const facts = await cluster.facts();
+  // Jobs that a ref has not heard of are looked at like its own, and what continues it has them.
+  const whole = refs.map((ref) =>
+    withLateJobs(ref, looked.rows, evidence.runs.get(layoutAt(ref.folder).run)?.claims),
+  );
   const stage: Stage = {
     queue: rowsById(looked.rows),
     isQueueWhole: looked.whole,
     evidence,
     uid: facts.known ? facts.facts.uid : null,
   };
-  const first = refs.map((ref) => [ref, judgeRef(ref, stage, NOT_ASKED)] as const);
+  const first = whole.map((ref) => [ref, judgeRef(ref, stage, NOT_ASKED)] as const);
   const open = first.flatMap(([ref, judgement]) => (judgement === "accounts" ? [ref] : []));
   const accounts = open.length === 0 ? NOT_ASKED : await askAccounts(open, cluster, world);
   return new Map(

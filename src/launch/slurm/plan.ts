@@ -9,7 +9,8 @@ import type { AttemptContext, Job, Plan, PlannedFile } from "../schema.ts";
 import { progressFiles, stepsOf } from "./plan-progress.ts";
 import { NODES, NODES_SCRIPT, nodesProgram } from "./plan-nodes.ts";
 import { MANIFEST, manifestTemplate, TEMPLATE } from "./plan-template.ts";
-import { excludedNodes, sbatchCommand, slurmResources } from "./sbatch.ts";
+import { slurmResources } from "./resources.ts";
+import { excludedNodes, sbatchCommand } from "./sbatch.ts";
 
 type SlurmProfile = ProfileOf<"slurm">;
 
@@ -84,13 +85,13 @@ function plannedFiles(
 }
 
 function programOf({ job, profile, layout }: Place): FarProgram {
-  const { nodes, processes } = slurmResources(job, profile);
+  const { nodes, processes, cpusPerTask } = slurmResources(job, profile);
   const usual = farProgram(job, profile, layout, processes);
   const environment = Object.keys(usual.environment);
   const argv =
     nodes > 1
       ? nodesProgram(job, profile, { layout, environment, script: join(layout.folder, NODES) })
-      : withProcessors(usual.argv, profile);
+      : withProcessors(usual.argv, profile, cpusPerTask);
   const [program, ...rest] = argv;
   return { ...usual, argv: [program, ...rest.map((part) => (part === layout.manifest ? MANIFEST : part))] };
 }
@@ -98,9 +99,10 @@ function programOf({ job, profile, layout }: Place): FarProgram {
 // Since 22.05 a step no longer inherits the job's processors per task: it would get one.
 function withProcessors(
   argv: FarProgram["argv"],
-  { container, cpusPerTask }: SlurmProfile,
+  { container }: SlurmProfile,
+  cpusPerTask: number | null,
 ): FarProgram["argv"] {
-  if (container?.engine !== "pyxis" || cpusPerTask === undefined) return argv;
+  if (container?.engine !== "pyxis" || cpusPerTask === null) return argv;
   const [program, ...rest] = argv.flatMap((part) =>
     part === "srun" ? [part, `--cpus-per-task=${cpusPerTask}`] : [part],
   );

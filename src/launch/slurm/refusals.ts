@@ -81,6 +81,9 @@ const TABLE: readonly Row[] = [
   [/Job violates accounting\/QOS policy/i, "wait"],
 ];
 
+/** True when sbatch refused a job because of a node's name that the cluster does not know. */
+export const isUnknownNode = (stderr: string): boolean => /Invalid node name/i.test(stderr);
+
 /** What standard error of a failed sbatch says; anything that is not in the table is ambiguous. */
 export const readRefusal = (code: number, stderr: string): Refusal => {
   const reason = essence(stderr) || `sbatch ended with ${code} and said nothing`;

@@ -1,5 +1,5 @@
 import type { Plan } from "../schema.ts";
-import type { Transport } from "../transport/transport.ts";
+import type { Transport, TransportErrorCode } from "../transport/transport.ts";
 import { execute, scrubbedScript } from "./command.ts";
 import { placeOf } from "./submission.ts";
 
@@ -18,8 +18,13 @@ export type LinkOutcome =
     }
   /** Somebody has begun this link before. */
   | { readonly kind: "begun" }
-  /** Certainly not run. */
-  | { readonly kind: "not-run"; readonly reason: string }
+  /** Certainly not run; `code` where the way there is the reason. */
+  | {
+      readonly kind: "not-run";
+      readonly reason: string;
+      readonly hint?: string;
+      readonly code?: TransportErrorCode;
+    }
   /** It may have run. */
   | { readonly kind: "unknown"; readonly reason: string };
 
@@ -55,8 +60,9 @@ export const runLink = async (
     deadline: (SBATCH_SECONDS + 20) * 1000,
   });
   if (outcome.kind === "transport-error") {
-    const { started, reason } = outcome;
-    return started === "no" ? { kind: "not-run", reason } : { kind: "unknown", reason };
+    const { started, reason, hint, code } = outcome;
+    if (started === "unknown") return { kind: "unknown", reason };
+    return { kind: "not-run", reason, code, ...(hint === undefined ? {} : { hint }) };
   }
   const text = outcome.stdout.toString("utf8");
   const end = text.indexOf("\n");

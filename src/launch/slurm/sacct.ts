@@ -42,12 +42,13 @@ export interface SacctQuery {
   /** Seconds before now at which the window begins: no time zone in it, no clock of ours. */
   readonly sinceSeconds: number;
   readonly ids?: readonly string[];
-  readonly names?: readonly string[];
+  /** Only of this user: root would be shown those of all. */
+  readonly uid?: number;
 }
 
 /** One query for any number of jobs, duplicates (runs before a requeue) included. */
 export const sacctArgv = (query: SacctQuery): readonly [string, ...string[]] => {
-  const { cluster, sinceSeconds, ids = [], names = [] } = query;
+  const { cluster, sinceSeconds, ids = [], uid } = query;
   return [
     "sacct",
     ...cluster,
@@ -58,7 +59,7 @@ export const sacctArgv = (query: SacctQuery): readonly [string, ...string[]] => 
     "-S",
     `now-${Math.max(60, Math.ceil(sinceSeconds))}seconds`,
     ...(ids.length === 0 || ids.length > MOST_IDS ? [] : ["-j", ids.join(",")]),
-    ...(names.length === 0 ? [] : [`--name=${names.join(",")}`]),
+    ...(uid === undefined ? [] : [`--user=${uid}`]),
     "-o",
     FIELDS.join(","),
   ];

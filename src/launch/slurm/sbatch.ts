@@ -2,6 +2,7 @@ import { InternalError } from "../../core/errors.ts";
 import type { AttemptLayout } from "../attempt-layout.ts";
 import type { ProfileOf } from "../profile.ts";
 import type { AttemptContext, Job, Plan } from "../schema.ts";
+import { slurmResources } from "./resources.ts";
 
 type SlurmProfile = ProfileOf<"slurm">;
 type Argv = Plan["argv"];
@@ -45,20 +46,11 @@ export const OWN_OPTIONS: Readonly<Record<string, string>> = {
   wrap: "",
 };
 
-/** What a job of this kind gets: only training uses more than one process. */
-export const slurmResources = (
-  job: Job,
-  profile: SlurmProfile,
-): { readonly nodes: number; readonly processes: number; readonly gres: string | null } => {
-  const processes = job.kind === "train" ? profile.processes : 1;
-  return {
-    nodes: job.kind === "train" ? profile.nodes : 1,
-    processes,
-    gres: profile.gres ?? (profile.device === "cpu" ? null : `gpu:${processes}`),
-  };
-};
-
-/** Whether Slurm may start a job again by itself. Its secrets can be read only once, so a job with any comes back as a new one. */
+/**
+ * Whether Slurm may start a job again by itself. Its secrets can be read only once, so a job with any comes back as a new one. The
+ * hub's token is none of them: only the download needs it, and a start whose model is complete asks the hub nothing. One that is
+ * interrupted within the download of a model that needs a token ends with MODEL_DENIED; a resumed run brings the token again.
+ */
 export const mayRequeue = (job: Job, profile: SlurmProfile): boolean =>
   profile.requeue && job.secrets.length === 0;
 
@@ -78,7 +70,7 @@ export const sbatchCommand = (request: {
   readonly link: number;
 }): Argv => {
   const { job, profile, attempt, layout, script, link } = request;
-  const { nodes, gres } = slurmResources(job, profile);
+  const { nodes, gres, cpusPerTask, memory } = slurmResources(job, profile);
   const log = escapedPattern(`${layout.folder}/link-${link}.txt`);
   const comment = JSON.stringify({ marker: attempt.marker, link, links: profile.chain, run: job.runId });
   return [
@@ -103,14 +95,30 @@ export const sbatchCommand = (request: {
     ...option("exclude", excludedNodes(profile, attempt)),
     `--nodes=${nodes}`,
     "--ntasks-per-node=1",
-    ...option("cpus-per-task", profile.cpusPerTask),
-    ...option("mem", profile.memory),
-    ...option("gres", gres ?? undefined),
+    ...option("cpus-per-task", cpusPerTask),
+    ...option("mem", memory),
+    ...option("gres", gres),
     ...profile.extra,
     script,
     String(link),
     String(profile.chain),
   ];
+};
+
+/**
+ * The command without the nodes that earlier attempts were unlucky on, those of the profile kept; undefined when it excludes no
+ * others: a cluster refuses names that it does not know, and a node may have been taken away or renamed.
+ */
+export const withoutOwnExclusions = (
+  argv: Argv,
+  { exclude }: Pick<SlurmProfile, "exclude">,
+): Argv | undefined => {
+  const kept = exclude.length === 0 ? [] : [`--exclude=${[...new Set(exclude)].join(",")}`];
+  const [program, ...rest] = argv;
+  const at = rest.findIndex((word) => word.startsWith("--exclude="));
+  return at === -1 || rest[at] === kept[0]
+    ? undefined
+    : [program, ...rest.slice(0, at), ...kept, ...rest.slice(at + 1)];
 };
 
 /** The command of a link of a plan, 1 being the first. */
@@ -123,8 +131,8 @@ export const sbatchArgv = (plan: Plan, link: number): Argv => {
 /** How many jobs a plan submits. */
 export const linksOf = (plan: Plan): number => 1 + (plan.further ?? []).length;
 
-function option(name: string, value: string | number | undefined): string[] {
-  return value === undefined ? [] : [`--${name}=${value}`];
+function option(name: string, value: string | number | null | undefined): string[] {
+  return value === undefined || value === null ? [] : [`--${name}=${value}`];
 }
 
 // In the name of a log, % begins a placeholder.

@@ -67,6 +67,12 @@ export const describe = ({ id, queued, runs }: JobView): string => {
   return last === undefined ? `job ${id}: not listed` : `job ${id}: ${last.state.word} (exit ${last.exit})`;
 };
 
+/** One machine, as Slurm names it; null for none, several, and words that name none. */
+export const nodeOf = ({ queued, runs }: JobView): string | null => {
+  const nodes = runs.at(-1)?.nodes ?? queued?.nodes ?? "";
+  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(nodes) ? nodes : null;
+};
+
 /** Cancelled by whom, where that matters. */
 export const cancelledBy = (uid: number | null, scene: Scene): EndCause =>
   uid !== null && scene.uid !== null && uid !== scene.uid && !scene.evidence.chain.runStopped

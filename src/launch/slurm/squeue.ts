@@ -38,6 +38,8 @@ export const squeueArgv = (cluster: readonly string[]): readonly [string, ...str
   "squeue",
   ...cluster,
   "-h",
+  // Without it, jobs of hidden partitions are left out, one's own too.
+  "--all",
   "--me",
   "-t",
   "all",

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { sha256 } from "../../core/hash.ts";
 import { layoutAt } from "../attempt-layout.ts";
 import type { Plan } from "../schema.ts";
+import { isLasting } from "../transport/index.ts";
 import type { Transport } from "../transport/transport.ts";
 import { execute } from "./command.ts";
 import { failureOf } from "./squeue.ts";
@@ -31,7 +32,13 @@ export interface SubmissionRecord {
 
 export type LookedAt =
   | { readonly worked: true; readonly record: SubmissionRecord }
-  | { readonly worked: false; readonly why: string; readonly hint?: string };
+  | {
+      readonly worked: false;
+      readonly why: string;
+      readonly hint?: string;
+      /** It stays so until a person acts. */
+      readonly isLasting?: boolean;
+    };
 
 /** Folder of the record, beside the job. */
 export const placeOf = (plan: Pick<Plan, "cwd">): string => posix.join(plan.cwd, "submission");
@@ -90,8 +97,10 @@ export const lookAtSubmission = async (
   );
   const failure = failureOf(`reading ${run}`, outcome);
   if (failure !== undefined || outcome.kind !== "exited") {
-    const hint = outcome.kind === "transport-error" ? outcome.hint : undefined;
-    return { worked: false, why: failure ?? "no answer", ...(hint === undefined ? {} : { hint }) };
+    const why = failure ?? "no answer";
+    if (outcome.kind !== "transport-error") return { worked: false, why };
+    const hint = outcome.hint === undefined ? {} : { hint: outcome.hint };
+    return { worked: false, why, ...hint, isLasting: isLasting(outcome.code) };
   }
   return readSubmission(outcome.stdout.toString("utf8"));
 };

@@ -1,26 +1,37 @@
 import { InternalError } from "../../core/errors.ts";
+import type { ProfileOf } from "../profile.ts";
 import type { Plan, Submission } from "../schema.ts";
+import { isLasting } from "../transport/index.ts";
 import { findJobs, refOf, type FindWorld } from "./find.ts";
-import { readRefusal, type Refusal } from "./refusals.ts";
+import { isUnknownNode, readRefusal, type Refusal } from "./refusals.ts";
 import { parseReply, type SubmittedJob } from "./reply.ts";
-import { linksOf, sbatchArgv } from "./sbatch.ts";
+import { linksOf, sbatchArgv, withoutOwnExclusions } from "./sbatch.ts";
 import { clearLink, runLink, type LinkOutcome } from "./run-link.ts";
 
 type LinkAnswer =
   | { readonly kind: "accepted"; readonly job: SubmittedJob; readonly begunAt: number }
   | Refusal;
 
-/** Submits these links of a plan, in their order. The first that is not accepted ends it. */
+export interface LinksWorld extends FindWorld {
+  readonly profile: Pick<ProfileOf<"slurm">, "exclude">;
+}
+
+/**
+ * Submits these links of a plan, in their order. The first that is not accepted ends it. When the cluster does not know a node
+ * that is to be avoided, they are submitted without the nodes that earlier attempts have added, and the answer says so.
+ */
 export const submitLinks = async (
   plan: Plan,
   links: readonly number[],
-  world: FindWorld,
+  world: LinksWorld,
 ): Promise<Submission> => {
+  let note: string | undefined;
   const jobs: { id: string; link: number; cluster: string | null }[] = [];
   let begunAt = 0;
   let refusal: Exclude<LinkAnswer, { kind: "accepted" }> | undefined;
   for (const link of links) {
-    const answer = await submitLink(plan, link, world);
+    const answer = await submitLink(plan, link, { world, avoids: note === undefined });
+    note ??= answer.note;
     if (answer.kind === "accepted") {
       jobs.push({ ...answer.job, link });
       ({ begunAt } = answer);
@@ -30,19 +41,41 @@ export const submitLinks = async (
     }
   }
   if (refusal?.kind === "ambiguous") return { outcome: "ambiguous", reason: refusal.reason };
-  if (jobs.length < linksOf(plan) && links.length < linksOf(plan)) return completed(plan, world, refusal);
+  if (jobs.length < linksOf(plan) && links.length < linksOf(plan))
+    return completed(plan, world, { refusal, note });
   if (jobs.length === 0) return rejection(refusal);
   const ref = refOf(plan, jobs, begunAt);
-  return { outcome: "accepted", refs: [ref], ...shorter(jobs.length, plan, refusal) };
+  return { outcome: "accepted", refs: [ref], ...noted(jobs.length, plan, { refusal, note }) };
 };
 
-async function submitLink(plan: Plan, link: number, world: FindWorld): Promise<LinkAnswer> {
-  const outcome = await runLink(world.transport, plan, link, sbatchArgv(plan, link));
+type Noted = LinkAnswer & { readonly note?: string };
+
+/** `avoids`: whether the nodes that earlier attempts have added are excluded. */
+async function submitLink(
+  plan: Plan,
+  link: number,
+  { world, avoids }: { readonly world: LinksWorld; readonly avoids: boolean },
+): Promise<Noted> {
+  const argv = sbatchArgv(plan, link);
+  const bare = withoutOwnExclusions(argv, world.profile);
+  if (!avoids && bare !== undefined) return runOnce(plan, link, { world, argv: bare });
+  const answer = await runOnce(plan, link, { world, argv });
+  if (answer.kind !== "permanent" || bare === undefined || !isUnknownNode(answer.reason)) return answer;
+  const note = `the nodes ${(plan.attempt.excludedNodes ?? []).join(", ")} are not avoided: ${answer.reason}`;
+  return { ...(await runOnce(plan, link, { world, argv: bare })), note };
+}
+
+async function runOnce(
+  plan: Plan,
+  link: number,
+  { world, argv }: { readonly world: FindWorld; readonly argv: Plan["argv"] },
+): Promise<LinkAnswer> {
+  const outcome = await runLink(world.transport, plan, link, argv);
   switch (outcome.kind) {
     case "begun":
       return { kind: "ambiguous", reason: "somebody else is submitting it" };
     case "not-run":
-      return { kind: "unreachable", reason: outcome.reason };
+      return notRun(outcome);
     case "unknown":
       return { kind: "ambiguous", reason: outcome.reason };
     case "ran":
@@ -50,6 +83,11 @@ async function submitLink(plan: Plan, link: number, world: FindWorld): Promise<L
     default:
       return unknownOutcome(outcome);
   }
+}
+
+function notRun({ reason, hint, code }: Extract<LinkOutcome, { kind: "not-run" }>): Refusal {
+  if (code === undefined || !isLasting(code)) return { kind: "unreachable", reason };
+  return { kind: "permanent", reason, ...(hint === undefined ? {} : { hint }) };
 }
 
 function unknownOutcome(outcome: never): never {
@@ -74,15 +112,11 @@ async function readRun(
 }
 
 // Other links were there before: whoever asks for the refs gets all of them.
-async function completed(
-  plan: Plan,
-  world: FindWorld,
-  refusal: Exclude<Refusal, { kind: "ambiguous" }> | undefined,
-): Promise<Submission> {
+async function completed(plan: Plan, world: FindWorld, ending: Ending): Promise<Submission> {
   const found = await findJobs(plan, world);
   if (typeof found === "string") return { outcome: "ambiguous", reason: found };
-  if (found.ref === undefined) return rejection(refusal);
-  return { outcome: "accepted", refs: [found.ref], ...shorter(found.ref.jobs.length, plan, refusal) };
+  if (found.ref === undefined) return rejection(ending.refusal);
+  return { outcome: "accepted", refs: [found.ref], ...noted(found.ref.jobs.length, plan, ending) };
 }
 
 const RETRIES = { wait: "no_capacity", unreachable: "unreachable" } as const;
@@ -95,11 +129,14 @@ function rejection(refusal: Exclude<Refusal, { kind: "ambiguous" }> | undefined)
   return { outcome: "rejected", reason, ...(hint === undefined ? {} : { hint }) };
 }
 
-function shorter(
-  count: number,
-  plan: Plan,
-  refusal: Exclude<Refusal, { kind: "ambiguous" }> | undefined,
-): { readonly note?: string } {
-  if (count >= linksOf(plan)) return {};
-  return { note: `only ${count} of ${linksOf(plan)} links were accepted: ${refusal?.reason ?? "unknown"}` };
+interface Ending {
+  readonly refusal: Exclude<Refusal, { kind: "ambiguous" }> | undefined;
+  readonly note: string | undefined;
+}
+
+function noted(count: number, plan: Plan, { refusal, note }: Ending): { readonly note?: string } {
+  const isShorter = count < linksOf(plan);
+  const shorter = `only ${count} of ${linksOf(plan)} links were accepted: ${refusal?.reason ?? "unknown"}`;
+  const said = [...(isShorter ? [shorter] : []), ...(note === undefined ? [] : [note])];
+  return said.length === 0 ? {} : { note: said.join("; ") };
 }

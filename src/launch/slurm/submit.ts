@@ -1,10 +1,11 @@
 import { posix } from "node:path";
-import { messageOf, UnderstudyError } from "../../core/errors.ts";
-import { prepareEnvironment, secretFile } from "../far/index.ts";
+import { messageOf, RemoteError, UnderstudyError } from "../../core/errors.ts";
+import { layoutAt } from "../attempt-layout.ts";
+import { prepareEnvironment, secretFile, tokenFolder } from "../far/index.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { ProfileOf } from "../profile.ts";
 import type { Plan, Submission } from "../schema.ts";
-import { ensureUploads } from "../transport/index.ts";
+import { ensureUploads, isLasting } from "../transport/index.ts";
 import { execute } from "./command.ts";
 import { findJobs, type FindWorld } from "./find.ts";
 import { secretsFolder } from "./plan.ts";
@@ -12,7 +13,7 @@ import { sendFiles } from "./send-files.ts";
 import { linksOf } from "./sbatch.ts";
 import { submitLinks } from "./submit-links.ts";
 import { clearLink, SBATCH_SECONDS } from "./run-link.ts";
-import { lookAtSubmission } from "./submission.ts";
+import { lookAtSubmission, type LookedAt } from "./submission.ts";
 
 /** What submitting needs besides what finding needs. */
 export interface SubmitWorld extends FindWorld {
@@ -25,7 +26,8 @@ type Ambiguous = Extract<Submission, { outcome: "ambiguous" }>;
 
 /**
  * Sends the plan: inputs, environment, files, secrets, then one sbatch for each link. A submission that was interrupted goes on
- * where it stopped: no link is ever submitted twice. `ambiguous`: one may be there already; `find` settles it.
+ * where it stopped: no link is ever submitted twice. `ambiguous`: one may be there already; `find` settles it. Rejects with the
+ * reason of the world's signal when that aborts before the first sbatch: the same plan can be sent again.
  */
 export const submitSlurm = async (plan: Plan, settings: SubmitWorld): Promise<Submission> => {
   const before = await obstacle(plan, settings);
@@ -34,8 +36,11 @@ export const submitSlurm = async (plan: Plan, settings: SubmitWorld): Promise<Su
   if (before.isRest) return submitLinks(plan, before.links, settings);
   try {
     await send(plan, settings);
+    settings.world.signal?.throwIfAborted();
   } catch (error) {
     await dropSecrets(plan, settings);
+    // What a stopped step says of its end is nobody's fault.
+    settings.world.signal?.throwIfAborted();
     return refusalOf(error);
   }
   const answer = await submitLinks(plan, before.links, settings);
@@ -88,7 +93,7 @@ async function missingLinks(plan: Plan, settings: SubmitWorld): Promise<Ambiguou
 
 async function send(plan: Plan, { profile, world, transport }: SubmitWorld): Promise<void> {
   const { umask, group } = profile;
-  const { signal } = new AbortController();
+  const signal = world.signal ?? new AbortController().signal;
   if (plan.uploads.length > 0) {
     await ensureUploads(transport, plan.uploads, {
       umask,
@@ -108,46 +113,61 @@ async function send(plan: Plan, { profile, world, transport }: SubmitWorld): Pro
       onLine: (text) => world.onProgress?.({ kind: "environment", text }),
     });
   }
-  const secrets = secretsOf(plan, world);
-  if (Object.keys(secrets).length > 0) await secretFile(transport, secretsFolder(plan), secrets);
+  for (const [folder, secrets] of secretsOf(plan, { profile, world })) {
+    await secretFile(transport, folder, secrets);
+  }
   // The fence comes last in a plan: from then on earlier attempts write nothing.
   await sendFiles(transport, plan.files);
 }
 
-function secretsOf(plan: Plan, { secrets }: OpenWorld): Record<string, string> {
-  return Object.fromEntries(
-    Object.values(plan.environment).flatMap((entry): [string, string][] =>
-      "secret" in entry ? [[entry.secret, secrets.read(entry.secret)]] : [],
-    ),
+/** Secrets by the folder where the job looks for them: its own, and the hub's token for the download step. */
+function secretsOf(
+  plan: Plan,
+  { profile, world }: Pick<SubmitWorld, "profile" | "world">,
+): readonly (readonly [string, Readonly<Record<string, string>>])[] {
+  const { secrets } = world;
+  const own = Object.values(plan.environment).flatMap((entry): [string, string][] =>
+    "secret" in entry ? [[entry.secret, secrets.read(entry.secret)]] : [],
   );
+  const needsHub = profile.stage.model === "node-download" && secrets.has(HUB);
+  return [
+    ...(own.length === 0 ? [] : [[secretsFolder(plan), Object.fromEntries(own)] as const]),
+    ...(needsHub ? [[hubFolder(plan), { [HUB]: secrets.read(HUB) }] as const] : []),
+  ];
 }
 
+const HUB = "HF_TOKEN";
+const hubFolder = ({ cwd }: Plan): string => tokenFolder({ runFolder: layoutAt(cwd).run });
+
 // Nobody is going to read them: they must not lie there.
-async function dropSecrets(plan: Plan, { transport }: SubmitWorld): Promise<void> {
-  if (Object.values(plan.environment).every((entry) => "value" in entry)) return;
-  await execute(transport, ["rm", "-rf", "--", posix.normalize(secretsFolder(plan))], { deadline: 30_000 });
+async function dropSecrets(plan: Plan, settings: SubmitWorld): Promise<void> {
+  const folders = secretsOf(plan, settings).map(([folder]) => posix.normalize(folder));
+  if (folders.length === 0) return;
+  await execute(settings.transport, ["rm", "-rf", "--", ...folders], { deadline: 30_000 });
 }
 
 const rejected = (reason: string): Rejected => ({ outcome: "rejected", reason });
 const ambiguous = (reason: string): Ambiguous => ({ outcome: "ambiguous", reason });
 
-function unreachable({ why, hint }: { readonly why: string; readonly hint?: string }): Rejected {
+// A machine that cannot be reached may be later, unless a person has to act first.
+function unreachable(looked: Extract<LookedAt, { worked: false }>): Rejected {
+  const { why, hint, isLasting: lasts = false } = looked;
   return {
     outcome: "rejected",
     reason: why,
-    retry: "unreachable",
     ...(hint === undefined ? {} : { hint }),
+    ...(lasts ? {} : { retry: "unreachable" as const }),
   };
 }
 
-// Nothing has been submitted yet. A machine that cannot be reached may be later.
+// Nothing has been submitted yet.
 function refusalOf(error: unknown): Rejected {
   const known = error instanceof UnderstudyError ? error : undefined;
-  const isTransport = known?.code.startsWith("TRANSPORT_") === true && !known.code.includes("HOST_KEY");
+  const heals = known instanceof RemoteError && known.code.startsWith("TRANSPORT_") && !isLasting(known.code);
   return {
     outcome: "rejected",
     reason: messageOf(error),
     ...(known?.hint === undefined ? {} : { hint: known.hint }),
-    ...(isTransport ? { retry: "unreachable" as const } : {}),
+    ...(heals ? { retry: "unreachable" as const } : {}),
   };
 }

@@ -3,7 +3,7 @@ import type { ProfileOf } from "../profile.ts";
 import type { Check, Job, LaunchProblem } from "../schema.ts";
 import { validateJob } from "../validate-job.ts";
 import { trainingOf } from "./plan-progress.ts";
-import { slurmResources } from "./sbatch.ts";
+import { slurmResources } from "./resources.ts";
 import { slurmSeconds } from "./times.ts";
 import { optionProblems } from "./validate-options.ts";
 
@@ -47,7 +47,7 @@ function shapeProblems(job: Job, profile: SlurmProfile): readonly LaunchProblem[
     problems.push({
       code: "CHAIN_WITH_SECRETS",
       message: `a chain of ${profile.chain} jobs cannot be given ${job.secrets.join(", ")}: a secret is read once and deleted`,
-      hint: "set chain: 1 for this job, or stage the model by upload",
+      hint: "set chain: 1 for this job",
     });
   }
   if (job.runFolder.includes("\\")) {

@@ -1,16 +1,23 @@
 import { jobKey, type JobKey, type Observation, type RefOf } from "../schema.ts";
 import type { Cluster, QueueLook } from "./cluster.ts";
+import { withLateJobs } from "./late-jobs.ts";
 import { observeRefs, type ObserveWorld } from "./observe.ts";
+import type { AccountedJob } from "./sacct.ts";
+import type { Looked } from "./squeue.ts";
 
 type SlurmRef = RefOf<"slurm">;
 
-/** Observations of one cluster's jobs, shared by all who ask. */
+/** What one cluster says, shared by all who ask: everything is as of at most `pollSeconds` ago. */
 export interface QueueWatch {
-  /** As of at most `pollSeconds` ago. */
+  readonly name: string | null;
   observe(refs: readonly SlurmRef[]): Promise<ReadonlyMap<JobKey, Observation>>;
-  /** As of now. */
-  lookAgain(refs: readonly SlurmRef[]): Promise<ReadonlyMap<JobKey, Observation>>;
-  /** Something was submitted or cancelled: the next question asks the cluster. */
+  /** The queue as it was at `notBefore` (milliseconds since the epoch) or later. */
+  queue(notBefore: number): Promise<QueueLook>;
+  /** Everything of this user in the accounts, as it was at `notBefore` or later. `none`: the cluster keeps none. */
+  accounts(notBefore: number, sinceSeconds: number): Promise<Looked<AccountedJob> | "none">;
+  /** The ref with jobs of its chain that only the last look at the queue has shown. */
+  complete(ref: SlurmRef): SlurmRef;
+  /** Something was submitted: the next question asks the cluster. */
   forget(): void;
 }
 
@@ -19,6 +26,14 @@ interface Poll {
   readonly seen: Map<JobKey, Observation>;
 }
 
+interface Account {
+  readonly at: number;
+  readonly sinceSeconds: number;
+  readonly answer: Looked<AccountedJob> | "none";
+}
+
+// Accounts are asked for a window that serves the next ones who ask as well.
+const LEAST_WINDOW = 3 * 86_400;
 // Refs that nobody has asked for in so many polls are not looked at any more.
 const FORGOTTEN_AFTER = 3;
 
@@ -29,6 +44,7 @@ const FORGOTTEN_AFTER = 3;
 export const watchQueue = (cluster: Cluster, world: ObserveWorld, pollSeconds: number): QueueWatch => {
   const wanted = new Map<JobKey, { readonly ref: SlurmRef; idle: number }>();
   let poll: Poll | undefined;
+  let account: Account | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   const isFresh = ({ look }: Poll): boolean => world.clock.now() - look.at < pollSeconds * 1000;
   const fill = async (current: Poll, refs: readonly SlurmRef[]): Promise<void> => {
@@ -70,13 +86,24 @@ export const watchQueue = (cluster: Cluster, world: ObserveWorld, pollSeconds: n
     turn = mine.catch(() => undefined);
     return mine;
   };
+  const isUsable = (one: Account | undefined, notBefore: number, sinceSeconds: number): one is Account =>
+    one !== undefined && one.at >= notBefore && one.sinceSeconds >= sinceSeconds;
   return {
+    name: cluster.name,
     observe: async (refs) => inTurn(async () => answer(refs)),
-    lookAgain: async (refs) =>
+    queue: async (notBefore) =>
+      inTurn(async () =>
+        poll !== undefined && isFresh(poll) && poll.look.at >= notBefore ? poll.look : (await renew()).look,
+      ),
+    accounts: async (notBefore, sinceSeconds) =>
       inTurn(async () => {
-        poll = undefined;
-        return answer(refs);
+        if (isUsable(account, notBefore, sinceSeconds)) return account.answer;
+        const since = Math.max(sinceSeconds, LEAST_WINDOW);
+        const at = world.clock.now();
+        account = { at, sinceSeconds: since, answer: await cluster.accounts({ sinceSeconds: since }) };
+        return account.answer;
       }),
+    complete: (ref) => (poll?.look.looked.worked === true ? withLateJobs(ref, poll.look.looked.rows) : ref),
     forget: () => {
       poll = undefined;
     },

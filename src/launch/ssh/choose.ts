@@ -1,4 +1,5 @@
 import type { Submission } from "../schema.ts";
+import { isLasting } from "../transport/index.ts";
 import type { Problem } from "./ask-host.ts";
 import { holderOf, type Look, type LookOutcome } from "./look.ts";
 
@@ -9,9 +10,15 @@ export type Choice =
 
 /**
  * Which hosts an attempt may be given to. Checkpoints lie on the host that made them (or on a disk they share), so a run that
- * has some goes on there and nowhere else: on another host it would begin at step 0. Pure.
+ * has some goes on there and nowhere else: on another host it would begin at step 0. `excluded` are names of machines, or of hosts,
+ * that were unfit for an earlier attempt: they come last. Pure.
  */
-export const chooseHosts = (outcomes: readonly LookOutcome[], attempt: number): Choice => {
+export const chooseHosts = (
+  outcomes: readonly LookOutcome[],
+  attempt: number,
+  excluded: readonly string[] = [],
+): Choice => {
+  const inOrder = orderFor(excluded);
   const looks = outcomes.filter((outcome) => outcome.kind === "look");
   const silent = outcomes.filter((outcome) => outcome.kind === "problem");
   const held = holderOf(looks);
@@ -39,20 +46,23 @@ export const chooseHosts = (outcomes: readonly LookOutcome[], attempt: number): 
 };
 
 // A reservation of an earlier submission of this attempt first: nobody else can take what it holds. Then where events lie.
-function inOrder(looks: readonly Look[]): readonly Look[] {
-  const rank = (look: Look): number => (look.lease ? 0 : look.begun > 0 ? 1 : 2);
-  return looks.toSorted((a, b) => rank(a) - rank(b));
+function orderFor(excluded: readonly string[]): (looks: readonly Look[]) => readonly Look[] {
+  const names = new Set(excluded);
+  const isExcluded = ({ node, host }: Look): boolean =>
+    names.has(node) || names.has(host.name) || names.has(machineOf(host.name));
+  const rank = (look: Look): number => (isExcluded(look) ? 3 : look.lease ? 0 : look.begun > 0 ? 1 : 2);
+  return (looks) => looks.toSorted((a, b) => rank(a) - rank(b));
 }
 
-const answer = (submission: Submission): Choice => ({ kind: "answer", answer: submission });
+// Without user and port: an entry of the list is not a machine.
+const machineOf = (name: string): string => name.replace(/^.*@/, "").replace(/:\d+$/, "");
 
-// A changed host key or a refused login does not heal by waiting.
-const LASTING = new Set(["HOST_KEY_CHANGED", "HOST_KEY_UNKNOWN", "AUTH_FAILED"]);
+const answer = (submission: Submission): Choice => ({ kind: "answer", answer: submission });
 
 /** Nothing was started anywhere, and these are the reasons. */
 export const unreachable = (problems: readonly Problem[]): Submission => {
   const hint = problems.find((problem) => problem.hint !== undefined)?.hint;
-  const heals = problems.some(({ code }) => !LASTING.has(code));
+  const heals = problems.some(({ code }) => !isLasting(code));
   return {
     outcome: "rejected",
     reason: problems.map(({ reason }) => reason).join("; "),

@@ -63,15 +63,18 @@ export const holderOf = (looks: readonly Look[]): Look | undefined => {
   const holders = looks.filter(holdsJob);
   return (
     holders.find(({ ticket }) => ticket === "live") ??
+    // Of two that have tried, the one that the claim names: the other never came as far.
+    holders.find((look) => look.ticket === "gone" && isNamed(look)) ??
     holders.find(({ ticket }) => ticket === "gone") ??
-    holders.find(isOwn) ??
+    holders.find(isNamed) ??
     holders[0]
   );
 };
 
 /** The host itself says that the attempt was started there. */
-export const isOwn = ({ ticket, claim, node }: Look): boolean =>
-  ticket !== null || claim?.startsWith(`${node}:`) === true;
+export const isOwn = (look: Look): boolean => look.ticket !== null || isNamed(look);
+
+const isNamed = ({ claim, node }: Look): boolean => claim?.startsWith(`${node}:`) === true;
 
 /** How the attempt of a plan is found again on a host. */
 export const refOn = (plan: Plan, host: Host): RefOf<"ssh"> => ({

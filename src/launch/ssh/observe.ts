@@ -107,7 +107,12 @@ function supervised(
   // A second attempt beside these would train into the same folder.
   if (left !== undefined) {
     const pids = left.split(" ").join(", ");
-    return { phase: "live", detail: `the wrapper is gone, its processes run on: ${pids}` };
+    const detail = `the wrapper is gone, its processes run on: ${pids}`;
+    return {
+      phase: "live",
+      detail,
+      warning: `${detail} (on ${ref.host}); nobody will write down how they end`,
+    };
   }
   return value("alive") === "no"
     ? { phase: "ended", result: null, detail: "killed without a trace" }

@@ -81,7 +81,14 @@ export const planSsh = (job: Job, attempt: AttemptContext, { profile, world, hos
     environment: program.environment,
     uploads: job.inputs.filter((input) => isSent(input, profile)),
     prepares: job.environment,
-    request: { device: profile.device, gpus: processes, hosts: profile.hosts.map(hostName) },
+    request: {
+      device: profile.device,
+      gpus: processes,
+      hosts: profile.hosts.map(hostName),
+      ...(attempt.excludedNodes === undefined || attempt.excludedNodes.length === 0
+        ? {}
+        : { excludedNodes: attempt.excludedNodes }),
+    },
   };
 };
 
@@ -89,10 +96,16 @@ export const planSsh = (job: Job, attempt: AttemptContext, { profile, world, hos
 const isSent = ({ role, source }: JobInput, { stage }: SshProfile): boolean =>
   source !== null || role === "payload" || ["existing", "upload"].includes(stage[role]);
 
-const Wishes = z.looseObject({ gpus: z.int().positive() });
+const Wishes = z.looseObject({
+  gpus: z.int().positive(),
+  excludedNodes: z.array(z.string()).default([]),
+});
 
 /** How many GPUs a planned attempt locks, where its host has any. */
 export const gpusOf = (plan: Plan): number => Wishes.parse(plan.request).gpus;
+
+/** Machines on which an earlier attempt of the run failed because of the machine: the last to be tried. */
+export const excludedOf = (plan: Plan): readonly string[] => Wishes.parse(plan.request).excludedNodes;
 
 /** Training takes all of them; the other kinds run one process. */
 export const processesOf = (job: Pick<Job, "kind">, profile: SshProfile): number =>

@@ -15,7 +15,7 @@ export interface SendContext {
 
 /**
  * Brings everything the job needs to its host, except what only counts once it may start: inputs and the Python environment.
- * Nothing is started by it. RemoteErrors of the transport, `INPUT_MISSING`, `FAR_FAILED`; UserErrors of the inputs here.
+ * Nothing is started by it; the world's signal ends it, and the next try goes on where it stopped. RemoteErrors of the transport, `INPUT_MISSING`, `FAR_FAILED`; UserErrors of the inputs here.
  */
 export const sendInputs = async (
   { host }: Reservation,
@@ -26,7 +26,7 @@ export const sendInputs = async (
   const shared = {
     umask: profile.umask,
     group: profile.group,
-    signal: new AbortController().signal,
+    signal: world.signal ?? new AbortController().signal,
   };
   const note = world.onProgress;
   await ensureUploads(transport, plan.uploads, {

@@ -5,6 +5,7 @@ import { askHost, problemOf, type HostScripts, type Reply } from "./ask-host.ts"
 import { chooseHosts, unreachable } from "./choose.ts";
 import type { Host, Hosts } from "./hosts.ts";
 import { holdsJob, lookAt, refOn, type Look } from "./look.ts";
+import { excludedOf } from "./plan.ts";
 import { reserve, type Reservation } from "./reservation.ts";
 import { carryEvents, sendFiles, sendInputs, type SendContext } from "./send.ts";
 
@@ -28,14 +29,15 @@ type Attempted = { readonly answer: Submission } | { readonly refusal: Refusal }
 
 /**
  * Gives the attempt to the first host of the list whose GPUs can be locked, and waits until the wrapper there has claimed the
- * marker. Nothing was started when the answer is `rejected`. `ambiguous`: `find` settles it.
+ * marker. Nothing was started when the answer is `rejected`. `ambiguous`: `find` settles it. Rejects with the reason of the
+ * world's signal when that aborts before the start: nothing was started, and the same plan can be sent again.
  */
 export const submitSsh = async (plan: Plan, context: SubmitContext): Promise<Submission> => {
   const { hosts, scripts } = context;
   const outcomes = await Promise.all(
     hosts.all.map(async (host) => lookAt(host, plan, { scripts, mode: "look" })),
   );
-  const choice = chooseHosts(outcomes, plan.attempt.number);
+  const choice = chooseHosts(outcomes, plan.attempt.number, excludedOf(plan));
   if (choice.kind === "answer") return choice.answer;
   const refusals: Refusal[] = outcomes.flatMap((outcome) =>
     outcome.kind === "problem" ? [refusalOf(unreachable([outcome]))] : [],
@@ -75,8 +77,11 @@ async function tryHost(
     }
     await bringEvents(look, looks, plan);
     await sendFiles(reservation, plan, context);
+    world.signal?.throwIfAborted();
   } catch (error) {
     await reservation.release();
+    // What a stopped step says of its end is nobody's fault, here or there.
+    world.signal?.throwIfAborted();
     return refused(error);
   } finally {
     reservation.stop();
@@ -134,10 +139,9 @@ function startOutcome({ lines }: Extract<Reply, { kind: "lines" }>, host: Host, 
       return { answer: { outcome: "accepted", refs: [refOn(plan, host)] } };
     case "busy":
       return { refusal: { reason: `${host.name}: ${rest}`, retry: "no_capacity" } };
+    // A module that is missing, a home that is not mounted: the next host may have them.
     case "failed":
-      return {
-        answer: { outcome: "rejected", reason: `the wrapper did not start on ${host.name}: ${rest}` },
-      };
+      return { refusal: { reason: `the wrapper did not start on ${host.name}: ${rest}` } };
     case "taken":
       return { answer: taken(host) };
     default:
@@ -150,10 +154,16 @@ const taken = (host: Host): Submission => ({
   reason: `another submission has the marker on ${host.name}`,
 });
 
+// Somebody has to mend these, on that machine; another one of the list may be sound.
+const OF_ONE_HOST = new Set(["PYTHON_TOO_OLD", "PYTHON_MISSING", "PYTHON_WITHOUT_VENV", "WHEELHOUSE_UNFIT"]);
+
 function refused(error: unknown): Attempted {
   // A stream that broke while it was read out of this machine: the connection did.
   if (systemCode(error)?.startsWith("ERR_STREAM") === true) {
     return { refusal: refusalOf(unreachable([{ ...problemOf(error), code: "CONNECTION_LOST" }])) };
+  }
+  if (error instanceof UserError && OF_ONE_HOST.has(error.code)) {
+    return { refusal: { reason: error.message, hint: error.hint } };
   }
   // What is wrong here is wrong for every host.
   if (error instanceof UserError || !(error instanceof UnderstudyError)) {

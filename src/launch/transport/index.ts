@@ -3,6 +3,7 @@ export { farArtifacts } from "./far-artifacts.ts";
 export { digestFar, listFar, readFar, writeFar } from "./far-files.ts";
 export { farLog } from "./far-log.ts";
 export type { TransportWorld } from "./framed-transport.ts";
+export { isLasting } from "./lasting.ts";
 export { localTransport } from "./local.ts";
 export { failureOf, must } from "./must.ts";
 export type { ExecOutcome, Transport } from "./transport.ts";

@@ -32,6 +32,8 @@ export type TransportErrorCode =
   | "HOST_KEY_CHANGED"
   | "HOST_KEY_UNKNOWN"
   | "AUTH_FAILED"
+  /** Settings here with which the machine cannot be reached, e.g. a wrong ssh_config. */
+  | "UNFIT"
   | "CONNECTION_LOST"
   | "DEADLINE"
   | "OUTPUT_TOO_LONG"

@@ -27,7 +27,7 @@ export const sendFile = async (ways: UploadWays, input: JobInput, there: number)
   // A part that is longer than the file was never one of it, and is removed there.
   const first = await sendFrom(ways, input, there > input.bytes ? 0 : there);
   if (!isDamaged(first)) return void must(first, `send ${input.path}`);
-  if ((await sha256File(source)) !== input.sha256) throw changed(source, "its digest is another one");
+  if ((await sha256File(source)) !== input.sha256) throw changedSource(source, "its digest is another one");
   const second = await sendFrom(ways, input, 0);
   if (!isDamaged(second)) return void must(second, `send ${input.path}`);
   throw new RemoteError("UPLOAD_DAMAGED", `${input.path} arrived damaged twice`, {
@@ -92,17 +92,19 @@ fi
 [ -e "$1" ]
 sync -- "$2" 2>/dev/null || sync`;
 
-async function checkSource(source: string, input: JobInput): Promise<void> {
+/** UserErrors `INPUT_GONE`, `INPUT_CHANGED` when a file here has not the recorded size. */
+export async function checkSource(source: string, input: JobInput): Promise<void> {
   let size: number;
   try {
     ({ size } = await stat(source));
   } catch (error) {
     throw new UserError("INPUT_GONE", `${source} cannot be read: ${systemText(error)}`, { cause: error });
   }
-  if (size !== input.bytes) throw changed(source, `it has ${size} bytes and not ${input.bytes}`);
+  if (size !== input.bytes) throw changedSource(source, `it has ${size} bytes and not ${input.bytes}`);
 }
 
-const changed = (source: string, how: string): UserError =>
+/** The error of a file here that is not what was recorded. */
+export const changedSource = (source: string, how: string): UserError =>
   new UserError("INPUT_CHANGED", `${source} is not what was recorded: ${how}`, {
     hint: "pack it again, or bring the recorded file back",
   });

@@ -2,6 +2,7 @@ import type { JobInput } from "../schema.ts";
 import { RemoteError } from "../../core/errors.ts";
 import { missingThere } from "./upload-question.ts";
 import { sendFile, type UploadWays } from "./upload-file.ts";
+import { inPacks, sendPack } from "./upload-pack.ts";
 import type { Transport } from "./transport.ts";
 
 export interface UploadOptions {
@@ -18,7 +19,7 @@ const AT_ONCE = 3;
 const LARGE = 32 * 1024 * 1024;
 
 /**
- * Brings the inputs that are not there yet to the far machine. One question tells what is missing; a file goes into
+ * Brings the inputs that are not there yet to the far machine. One question tells what is missing; small files go together; another goes into
  * `PATH.part`, from where an earlier try stopped, is verified by its digest there and renamed. What is there already under its
  * name and size is never written again. Returns the files and bytes that were sent now.
  * RemoteErrors `INPUT_MISSING`, `INPUT_DIFFERS`, `UPLOAD_DAMAGED`, `TRANSPORT_…`; UserErrors `INPUT_CHANGED`, `INPUT_GONE`.
@@ -44,10 +45,22 @@ export const ensureUploads = async (
       options.onProgress?.({ bytes, total: Math.max(total, bytes) });
     },
   };
-  const queue = missing.values();
+  const { packs, single } = inPacks(missing);
+  const queue = [
+    ...packs.map((pack) => async () => {
+      if (await sendPack(ways, pack)) return;
+      // One by one tells which of them, and sends it once more.
+      for (const input of pack) await sendFile(ways, input, 0);
+    }),
+    ...single.map(
+      ({ input, there }) =>
+        async () =>
+          sendFile(ways, input, there),
+    ),
+  ].values();
   const worker = async (): Promise<void> => {
     try {
-      for (const { input, there } of queue) await sendFile(ways, input, there);
+      for (const task of queue) await task();
     } catch (error) {
       stop.abort();
       throw error;

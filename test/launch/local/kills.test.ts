@@ -107,7 +107,7 @@ describe("what is left when something is killed", () => {
       const now = await observe(ref);
       return now?.detail.includes("wrapper is gone") ? now : undefined;
     });
-    expect(seen.phase).toBe("live");
+    expect(seen).toMatchObject({ phase: "live", warning: expect.stringContaining("wrapper is gone") });
     writeFileSync(join(job.runFolder, "go"), "");
     expect(await ended(ref)).toMatchObject({ result: null });
   });

@@ -51,7 +51,7 @@ awsSuite("watching SageMaker", (python) => {
     ["CapacityError: Unable to provision requested ML compute capacity", "no_capacity"],
     ["InternalServerError: We encountered an internal error", "node_fail"],
     ["ClientError: Failed to download data", "not_started"],
-    ["A text of next year", "unknown"],
+    ["A text of next year", "failed"],
   ])("a failure for %s", async (failure, cause) => {
     const ref = await watch.idle();
     bench.service.say(ref.job, { status: "Failed", secondary: "Failed", failure });
@@ -111,6 +111,17 @@ awsSuite("watching SageMaker", (python) => {
     expect(await watch.look({ ...ref, job: "us-never-a1", marker: "us-never-a1" })).toMatchObject({
       phase: "absent",
     });
+  });
+
+  it("knows nothing while the login has expired, and says what to do", async () => {
+    const ref = await watch.idle();
+    const how = { status: 400, type: "ExpiredTokenException", message: "expired" };
+    bench.service.proxy.fail({ target: /DescribeTrainingJob$/, times: 1, how });
+    expect(await watch.look(ref)).toMatchObject({
+      phase: "unavailable",
+      detail: expect.stringContaining("aws sso login"),
+    });
+    expect((await watch.look(ref)).phase).toBe("live");
   });
 
   it("a bucket that does not answer leaves the end untold", async () => {

@@ -123,11 +123,16 @@ awsSuite("what goes on, stops and stays out on SageMaker", (python) => {
       bench.service.bucket.put("us-bucket", `${run}/output/checkpoint-${step}/_COMPLETE.json`, "{}");
     await save(100);
     await log(290);
-    expect((await watch.look(ref)).detail).not.toContain("arriving");
+    const well = await watch.look(ref);
+    expect(well.detail).not.toContain("arriving");
+    expect(well).not.toHaveProperty("warning");
     await log(310);
-    expect((await watch.look(ref)).detail).toContain(
-      "checkpoints have stopped arriving: the log is at step 310, but the newest whole checkpoint, of step 100, is in the bucket",
-    );
+    const words =
+      "checkpoints have stopped arriving: the log is at step 310, but the newest whole checkpoint, of step 100, is in the bucket";
+    expect(await watch.look(ref)).toMatchObject({
+      detail: expect.stringContaining(words),
+      warning: expect.stringContaining(words),
+    });
     await save(300);
     // A folder that has begun to arrive is no checkpoint.
     await bench.service.bucket.put("us-bucket", `${run}/output/checkpoint-400/weights`, "x");

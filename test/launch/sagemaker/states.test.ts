@@ -45,8 +45,9 @@ describe("the service's words", () => {
     ["Failed", "Failed", "AlgorithmError: CUDA out of memory, exit code: 1", "out_of_memory"],
     ["Failed", "Failed", "InternalServerError: We encountered an internal error.", "node_fail"],
     ["Failed", "Failed", "ClientError: Data download failed: no objects", "failed"],
-    ["Failed", "Failed", "something nobody has seen", "unknown"],
-    ["Failed", "Failed", "", "unknown"],
+    // Why is not known; that it failed is.
+    ["Failed", "Failed", "something nobody has seen", "failed"],
+    ["Failed", "Failed", "", "failed"],
   ])("%s, %s, %j: ended, %s", (primary, secondary, failure, cause) => {
     expect(said(primary, secondary, failure, true)).toEqual({ phase: "ended", cause });
   });
@@ -74,7 +75,14 @@ describe("what a failed call tells about its effect", () => {
     ],
     [failure("ValidationException", { $metadata: { httpStatusCode: 400 } }, "no such role"), "refused"],
     [failure("AccessDeniedException", { $metadata: { httpStatusCode: 400 } }), "refused"],
-    [failure("CredentialsProviderError"), "unsent"],
+    [failure("CredentialsProviderError"), "credentials"],
+    [failure("ExpiredToken", { $metadata: { httpStatusCode: 400 } }), "credentials"],
+    [failure("ExpiredTokenException", { $metadata: { httpStatusCode: 403 } }), "credentials"],
+    [failure("RequestExpired", { $metadata: { httpStatusCode: 400 } }), "credentials"],
+    [failure("UnrecognizedClientException", { $metadata: { httpStatusCode: 400 } }), "credentials"],
+    [failure("InvalidClientTokenId", { $metadata: { httpStatusCode: 403 } }), "credentials"],
+    // A question for a head has no body that would say why.
+    [failure("UnknownError", { $metadata: { httpStatusCode: 400 } }), "unclear"],
     [failure("Error", { code: "ECONNREFUSED" }), "unsent"],
     [failure("Error", { cause: failure("Error", { code: "ENOTFOUND" }) }), "unsent"],
     [failure("Error", { code: "ECONNRESET" }), "unclear"],

@@ -74,6 +74,23 @@ realSuite("how a job ends, or does not begin:", { programs: LAB_PROGRAMS, root: 
     });
   });
 
+  it("a setup line fails: its own words are said, and on which machine", async () => {
+    const broken = await slurmBench(lab, {
+      login: true,
+      profile: { setup: ["echo no such module", "false"] },
+    });
+    const ref = await broken.submit(broken.job([["exit", 0]]));
+    expect(await broken.ended(ref)).toMatchObject({
+      cause: "not_started",
+      result: null,
+      node: expect.stringMatching(/^[\w-]+$/),
+      detail: expect.stringMatching(
+        /attempts\/1\/link-1\.txt ends: no such module \| understudy: a setup line of the profile failed with code 1$/,
+      ),
+    });
+    await broken.launcher.close();
+  });
+
   it("the working folder is missing: the job runs all the same, all its paths are absolute", async () => {
     const plan = bench.plan(bench.job([["exit", 0]]));
     const [program, ...rest] = plan.argv.map((word) => word.replace(/^--chdir=.*/, "--chdir=/nonexistent"));

@@ -111,3 +111,64 @@ describe("a chain", () => {
     });
   });
 });
+
+describe("an attempt that was begun without a name", () => {
+  const waiting = queued("PENDING", { id: "12", reason: "Dependency" });
+  const claims = { "us-r-a1.link-1": "11", "us-r-a1": "" };
+  const files = { fence: "t\n" };
+
+  it("may be about to say it while its job runs", () => {
+    const running: Told = { links: 2, claims, files, queue: { 1: queued("RUNNING"), 2: waiting } };
+    expect(judge(sceneOf(running))).toMatchObject({ phase: "live", state: "starting" });
+  });
+
+  it("has ended with the job that can have begun it, and the next link goes on", () => {
+    const over: Told = { links: 2, claims, files, queue: { 1: queued("NODE_FAIL"), 2: waiting } };
+    expect(judge(sceneOf(over))).toMatchObject({
+      phase: "ended",
+      result: null,
+      cause: "node_fail",
+      continues: { token: "t.2", refs: [{ marker: "us-r-a2" }] },
+    });
+  });
+
+  it("has ended when no job is left, as the scheduler says", () => {
+    const told: Told = { claims, files, queue: { 1: queued("CANCELLED") } };
+    expect(judge(sceneOf(told))).toBe("accounts");
+    expect(judge(sceneOf({ ...told, accounts: { 1: [accounted("CANCELLED by 0")] } }))).toMatchObject({
+      phase: "ended",
+      cause: "cancelled_by_other",
+    });
+    expect(judge(sceneOf({ claims, files, accounts: { 1: [] } }))).toMatchObject({ phase: "absent" });
+  });
+
+  it.each(["RUNNING", "COMPLETED"])("is over when the next one has begun, in a job that is %s", (state) => {
+    const told: Told = {
+      links: 2,
+      queue: { 1: queued("FAILED"), 2: queued(state, { id: "12" }) },
+      files: { ...files, ...begun(2, "12") },
+      claims: { ...claims, "us-r-a1.link-2": "12", "us-r-a2": "12" },
+    };
+    expect(judge(sceneOf(told))).toMatchObject({
+      phase: "ended",
+      result: null,
+      cause: "failed",
+      continues: { token: "t.2", refs: [{ marker: "us-r-a2" }] },
+    });
+  });
+
+  it("has ended when Slurm has started its job again, which has begun the next one", () => {
+    const rows = [accounted("PREEMPTED"), accounted("RUNNING", { start: NOW - 900, end: null })];
+    const told: Told = {
+      queue: { 1: queued("RUNNING") },
+      files: { ...files, ...begun(2) },
+      claims: { ...claims, "us-r-a2": "11" },
+      accounts: { 1: rows },
+    };
+    expect(judge(sceneOf(told))).toMatchObject({
+      phase: "ended",
+      cause: "preempted",
+      continues: { refs: [{ marker: "us-r-a2" }] },
+    });
+  });
+});

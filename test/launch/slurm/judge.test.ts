@@ -3,6 +3,11 @@ import type { Observation } from "../../../src/launch/schema.ts";
 import { judge } from "../../../src/launch/slurm/judge.ts";
 import { accounted, begun, NOW, queued, result, sceneOf, US, type Told } from "./scenes.ts";
 
+const LOG = {
+  "attempts/1/link-1.txt":
+    "link 1 of 1: attempt 1 on n1\nloading\n\u001b\nLmod has detected an error\r\nunderstudy: a setup line of the profile failed with code 1\n",
+};
+
 const TABLE: readonly [what: string, told: Told, seen: Partial<Observation> | "accounts"][] = [
   ["waits in the queue", { queue: { 1: queued("PENDING") } }, { phase: "live", state: "queued" }],
   ["is being set up", { queue: { 1: queued("CONFIGURING") } }, { phase: "live", state: "starting" }],
@@ -164,6 +169,42 @@ const TABLE: readonly [what: string, told: Told, seen: Partial<Observation> | "a
     "has no folder for its output",
     { accounts: { 1: [accounted("FAILED", { exit: "0:53" })] } },
     { phase: "ended", cause: "not_started", detail: expect.stringContaining("output") },
+  ],
+  [
+    "failed in its setup lines: its own log says so, and on which machine",
+    { queue: { 1: queued("FAILED") }, files: LOG },
+    {
+      phase: "ended",
+      cause: "not_started",
+      node: "n1",
+      detail:
+        "job 11: FAILED on n1; it had not begun the program, and /runs/r/attempts/1/link-1.txt ends: loading | " +
+        "Lmod has detected an error | understudy: a setup line of the profile failed with code 1",
+    },
+  ],
+  [
+    "could not write what it had begun",
+    { queue: { 1: queued("FAILED") }, files: LOG, claims: { "us-r-a1": "11" } },
+    {
+      phase: "ended",
+      result: null,
+      detail: expect.stringContaining("no result; /runs/r/attempts/1/link-1.txt ends: loading | Lmod has"),
+    },
+  ],
+  [
+    "was unfit, on the machine that Slurm means",
+    { queue: { 1: queued("FAILED", { nodes: "n1" }) }, files: result(69, { host: "gpu-7" }) },
+    { phase: "ended", cause: "failed", node: "gpu-7" },
+  ],
+  [
+    "was killed with its machine",
+    { queue: { 1: queued("NODE_FAIL", { nodes: "n[1-2]" }) }, files: begun() },
+    { phase: "ended", cause: "node_fail", node: "n1" },
+  ],
+  [
+    "had not begun while an earlier submission had",
+    { number: 2, queue: { 1: queued("FAILED") }, claims: { "us-r-a1.link-1": "99", "us-r-a1": "99" } },
+    { phase: "ended", cause: "not_started" },
   ],
   [
     "lost its claim to another job",

@@ -98,7 +98,8 @@ esac`,
     const settled = async (of: SlurmBench, plan: Plan): Promise<Finding> => {
       for (let tries = 0; tries < 300; tries++) {
         const finding = await of.launcher.find(plan);
-        if (finding.outcome !== "unavailable") return finding;
+        const isDoubtful = finding.outcome === "found" && finding.doubt !== undefined;
+        if (finding.outcome !== "unavailable" && !isDoubtful) return finding;
         await systemClock.sleep(200);
       }
       throw new Error("it is never settled");

@@ -65,6 +65,11 @@ describe("the plan of a Slurm job is, byte for byte,", () => {
     ["an image of pyxis", "pyxis", plan({ container: PYXIS, cpusPerTask: 64 }, { environment: null })],
     ["an image of apptainer", "apptainer", plan({ container: APPTAINER }, { environment: null })],
     ["answers of an agent, with a secret", "infer", plan({}, { ...infer, secrets: ["HF_TOKEN"] })],
+    [
+      "answers of an agent, on a profile of whole nodes",
+      "infer-share",
+      plan({ nodes: 2, gres: "gpu:h100:8,nvme:1", cpusPerTask: 96, memory: "900G" }, infer),
+    ],
     ["a job without GPUs", "cpu", plan({ device: "cpu", processes: 2, requeue: false })],
   ])("%s", async (_, name, made) => {
     await expect(planText(made)).toMatchFileSnapshot(golden(name));

@@ -27,8 +27,12 @@ const silent = (name: string, code = "UNREACHABLE"): LookOutcome => ({
   code,
   reason: `${name}: ${code}`,
 });
-const tried = (outcomes: readonly LookOutcome[], attempt: number): readonly string[] => {
-  const choice = chooseHosts(outcomes, attempt);
+const tried = (
+  outcomes: readonly LookOutcome[],
+  attempt: number,
+  excluded: readonly string[] = [],
+): readonly string[] => {
+  const choice = chooseHosts(outcomes, attempt, excluded);
   if (choice.kind === "answer") throw new Error(JSON.stringify(choice.answer));
   return choice.looks.map((one) => one.host.name);
 };
@@ -45,6 +49,14 @@ describe("chooseHosts", () => {
 
   it("begins with the host that an earlier submission of the attempt has reserved", () => {
     expect(tried([look("a"), look("b", { lease: true })], 1)).toEqual(["b", "a"]);
+  });
+
+  it("tries machines that were unfit before last, by the name of the machine or of the host", () => {
+    const outcomes = [look("a", { node: "node-a", begun: 10, lease: true }), look("b", { node: "node-b" })];
+    expect(tried(outcomes, 2, ["node-a"])).toEqual(["b", "a"]);
+    expect(tried([look("me@a:2222"), look("b")], 2, ["a"])).toEqual(["b", "me@a:2222"]);
+    // Its checkpoints lie there: no other will do.
+    expect(tried([look("a", { work: true }), look("b")], 2, ["a"])).toEqual(["a"]);
   });
 
   it("goes on where the checkpoints lie, and nowhere else", () => {

@@ -64,7 +64,10 @@ describe("what a host says about a job when something was killed", () => {
     const { pid } = await running(ref);
     await logHolds(ref, "up");
     process.kill(pid, "SIGKILL");
-    expect((await widowed(ref)).phase).toBe("live");
+    expect(await widowed(ref)).toMatchObject({
+      phase: "live",
+      warning: expect.stringContaining("wrapper is gone"),
+    });
     writeFileSync(join(job.runFolder, "go"), "");
     expect(await ended(ref)).toMatchObject({ result: null });
   });

@@ -15,7 +15,7 @@ export const runLogsCommand = defineCommand({
   json: false,
   details:
     "Prints what the program printed, over all attempts, each line once and as it is. A line of dashes stands where another " +
-    "attempt begins to speak.",
+    "attempt begins to speak. Each call begins at the beginning; within -f a broken connection goes on where it was.",
   handler: async ({ run, follow }, context) =>
     inShop(context, async (shop) => {
       for await (const { text } of runLogs(shop, { runId: run, follow })) context.print.line(text);

@@ -9,7 +9,7 @@ export const runSettle = defineCommand({
     as: {
       type: "string",
       required: true,
-      choices: ["failed", "cancelled", "succeeded"],
+      choices: ["failed", "cancelled", "lost", "succeeded"],
       describe: "What became of it; succeeded only when its last checkpoint proves it",
     },
     because: {
@@ -21,9 +21,13 @@ export const runSettle = defineCommand({
   },
   json: true,
   details:
-    "For a run that is lost or ambiguous: no evidence decides, so a person does. Make sure that its job no longer runs. The " +
-    "run can be resumed afterwards unless it succeeded.",
-  examples: ['understudy run settle RUN --as failed --because "the node was reinstalled"'],
+    "For a run that is lost or ambiguous: no evidence decides, so a person does. Also for one whose stop was asked for and " +
+    "whose machine does not answer, e.g. because it is gone for good; it is asked once more first. Make sure that its job no " +
+    "longer runs. The run can be resumed afterwards unless it succeeded.",
+  examples: [
+    'understudy run settle RUN --as failed --because "the node was reinstalled"',
+    'understudy run settle RUN --as cancelled --because "the host was given back"',
+  ],
   handler: async ({ run: runId, as, because }, context) =>
     inShop(context, async (shop) => {
       const run = await settleRun(shop, { runId, as, because });

@@ -11,6 +11,7 @@ import type { Context } from "../../context.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
 import { pairLines, tableLines } from "../../table.ts";
+import { visibleForeign } from "../../visible.ts";
 
 export const runShow = defineCommand({
   positionals: { run: { describe: "Run id" } },
@@ -44,12 +45,14 @@ function aboutRun({
   nextTryAt,
   lastSeen,
   isStale,
+  warning,
   trouble,
 }: RunSummary): (readonly [string, string])[] {
   const lock = lockOf(run);
   return [
     ["next", next],
     ...(nextTryAt === null ? [] : [["next try", nextTryAt] as const]),
+    ...(warning === null ? [] : [["warning", visibleForeign(warning)] as const]),
     ...(trouble === null ? [] : [["trouble", trouble] as const]),
     ["kind", run.kind],
     ...(run.kind === "train" ? [["recipe", run.name] as const] : []),

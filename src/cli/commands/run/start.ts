@@ -11,6 +11,7 @@ import {
   type Shop,
   type TrainingRequest,
 } from "../../../workflow/index.ts";
+import { tellDoubts } from "../../check-lines.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { countText } from "../../quantities.ts";
@@ -85,10 +86,7 @@ async function start(
   const warnings = [...resolution.warnings, ...estimate.warnings];
   for (const line of [...summaryLines(jobSummary(job), request.profile), ...estimateLines(estimate, steps)])
     print.note(line);
-  for (const { name, detail } of checks.filter(
-    ({ outcome }) => outcome === "unknown" || outcome === "warning",
-  ))
-    print.note(`not known: ${name}: ${detail}`);
+  tellDoubts(checks, print);
   for (const warning of warnings) print.warn(warning);
   for (const line of forced) print.warn(`started although ${line} (--force, recorded with the run)`);
   const run = await trainFromRecipe(shop, prepared, request.profile);
