@@ -20,7 +20,7 @@ describe("what nvidia-smi says", () => {
       gpu(0, "4"),
       gpu(1, "70012"),
       "cuda 13.0",
-      `gpu-process alice, ${UUIDS[1]}, 4711, 69000, /home/alice/envs/x/bin/python, train.py`,
+      `gpu-process alice, ${UUIDS[1]}, 4711, 69000, /users/alice/envs/x/bin/python, train.py`,
       `gpu-process ?, ${UUIDS[1]}, 88, [N/A], [Not Found]`,
     ]);
     expect(found).toMatchObject({ state: "known", cuda: "13.0" });
@@ -41,7 +41,7 @@ describe("what nvidia-smi says", () => {
               pid: 4711,
               owner: "alice",
               mebibytes: 69000,
-              program: "/home/alice/envs/x/bin/python, train.py",
+              program: "/users/alice/envs/x/bin/python, train.py",
             },
             { pid: 88, owner: "?", mebibytes: null, program: "[Not Found]" },
           ],

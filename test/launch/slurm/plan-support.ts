@@ -9,7 +9,7 @@ const RUN = "20260131-101500-agent-ab12";
 /** Scripts are stand-ins: a golden file must not change with them. */
 export const WORLD: OpenWorld = {
   clock: systemClock,
-  environment: { PATH: "/home/me/bin", HF_TOKEN: "hf_verysecret", SLURM_CPU_BIND: "stray" },
+  environment: { PATH: "/users/me/bin", HF_TOKEN: "hf_verysecret", SLURM_CPU_BIND: "stray" },
   payload: "/here/payload",
   wrapper: "#!/bin/sh\n# wrapper\n",
   link: "#!/bin/sh\n# link\n",

@@ -12,7 +12,7 @@ const RUN = "20260131-101500-agent-ab12";
 /** Scripts are stand-ins: a golden file must not change with them. */
 const WORLD: OpenWorld = {
   clock: systemClock,
-  environment: { PATH: "/home/me/bin", HF_TOKEN: "hf_verysecret", STRAY: "stray" },
+  environment: { PATH: "/users/me/bin", HF_TOKEN: "hf_verysecret", STRAY: "stray" },
   payload: "/here/payload",
   wrapper: "#!/bin/sh\n# wrapper\n",
   secrets: secretsFrom({ HF_TOKEN: "hf_verysecret" }),
