@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { realSuite } from "../../support/real-suite.ts";
-import { freePorts, LAB_PROGRAMS, startLab } from "./lab.ts";
+import { freePorts, LAB_PROGRAMS, startLab, type SlurmLab } from "./lab.ts";
 
 realSuite("the Slurm lab", { programs: LAB_PROGRAMS, root: true }, () => {
   const place = mkdtempSync(join(tmpdir(), "us-labs-"));
@@ -17,13 +17,12 @@ realSuite("the Slurm lab", { programs: LAB_PROGRAMS, root: true }, () => {
     const command = ["--parsable", "-D", "/tmp", "-o", "/dev/null", "--gres=gpu:h100:8", "--wrap=sleep 300"];
     const first = full.run(["sbatch", "-A", "ml", ...command], "user").trim();
     const second = bare.run(["sbatch", ...command], "user").trim();
-    await systemClock.sleep(500);
-    expect(full.run(["squeue", "-h", "-o", "%i %T"])).toBe(`${first} RUNNING\n`);
-    expect(bare.run(["squeue", "-h", "-o", "%i %T"])).toBe(`${second} RUNNING\n`);
+    expect(await queueWith(full, "RUNNING")).toBe(`${first} RUNNING\n`);
+    expect(await queueWith(bare, "RUNNING")).toBe(`${second} RUNNING\n`);
     expect(full.run(["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"])).toBe("lab\n");
     await full.stop("slurmctld");
     await full.start("slurmctld");
-    expect(full.run(["squeue", "-h", "-o", "%i %T"])).toBe(`${first} RUNNING\n`);
+    expect(await queueWith(full, "RUNNING")).toBe(`${first} RUNNING\n`);
     const folders = [full.folder, bare.folder];
     await Promise.all([full.close(), bare.close()]);
     expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
@@ -56,6 +55,21 @@ realSuite("the Slurm lab", { programs: LAB_PROGRAMS, root: true }, () => {
     expect(processesOf(place)).toEqual([]);
   }, 120_000);
 });
+
+/** The queue as soon as a job in it is in that state, or what it says after half a minute. */
+async function queueWith(lab: SlurmLab, state: string): Promise<string> {
+  let said = "";
+  for (let tries = 0; tries < 300 && !said.includes(state); tries++) {
+    try {
+      said = lab.run(["squeue", "-h", "-o", "%i %T"]);
+    } catch (error) {
+      // A controller that has just been started does not answer yet.
+      said = String(error);
+    }
+    if (!said.includes(state)) await systemClock.sleep(100);
+  }
+  return said;
+}
 
 /** Programs with the folder in their arguments or their environment. */
 function processesOf(folder: string): string[] {
