@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
+import { systemCode } from "../../src/core/errors.ts";
 import {
   findPython,
   layoutAt,
@@ -134,6 +135,15 @@ export const processesOf = async (ref: JobRef): Promise<readonly ProcessIdentity
 export const sweep = async (marker: string): Promise<void> => {
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const environ = (await readVanishing(`/proc/${pid}/environ`))?.toString("latin1") ?? "";
-    if (environ.includes(`UNDERSTUDY_JOB=${marker}.`)) process.kill(Number(pid), "SIGKILL");
+    if (environ.includes(`UNDERSTUDY_JOB=${marker}.`)) endIfThere(Number(pid));
+  }
+};
+
+/** Kills a process that may have ended by itself between the look and now. */
+export const endIfThere = (pid: number): void => {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (systemCode(error) !== "ESRCH") throw error;
   }
 };

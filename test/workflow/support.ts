@@ -11,6 +11,7 @@ import { startRun, type NewJob } from "../../src/workflow/runs.ts";
 import { launcherPool } from "../../src/workflow/launchers-pool.ts";
 import type { RunLock } from "../../src/workflow/run-lock.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
+import { endIfThere } from "../launch/support.ts";
 import { makeProject } from "../support/temporary-project.ts";
 
 export const repository = resolve(import.meta.dirname, "../..");
@@ -126,7 +127,7 @@ async function endJobs(project: Project): Promise<void> {
   try {
     for (const { id } of store.listRuns()) {
       for (const attempt of store.attempts(id)) {
-        for (const { pid } of await markedProcesses(attempt)) process.kill(pid, "SIGKILL");
+        for (const { pid } of await markedProcesses(attempt)) endIfThere(pid);
       }
     }
   } finally {
