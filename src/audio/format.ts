@@ -65,7 +65,8 @@ function unsupported(tag: number): Rejected {
   return rejected("unsupported_encoding", `the samples are ${name}, which is not supported: convert to PCM`);
 }
 
-function outOfBounds({ channels, rate }: WavFormat): Rejected | undefined {
+/** Refuses numbers of channels and rates that no recording of speech has. */
+export function outOfBounds({ channels, rate }: WavFormat): Rejected | undefined {
   if (channels < 1 || channels > MOST_CHANNELS)
     return rejected(
       "channels_out_of_bounds",

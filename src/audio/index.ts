@@ -1,7 +1,8 @@
-// A leaf of the stages: any WAV file becomes a clip in the one stored form, or a refusal with its reason.
-export { clipReader, type ReadClip, type ReadyClip } from "./clip.ts";
+// A leaf of the stages: any WAV or FLAC file becomes a clip in the one stored form, or a refusal with its reason.
+export { openClipReader, type ClipCodec, type ReadClip, type ReadyClip } from "./clip.ts";
+export { isFlac, openFlac, type Flac } from "./flac.ts";
 export { measureClip, type ClipMeasures } from "./measure.ts";
 export { readWav } from "./read-wav.ts";
-export { resampler, type Resample } from "./resample.ts";
+export { openResampler, type Resample } from "./resample.ts";
 export type { Decoded, Rejected, WavFault, WavFormat, WavNote } from "./result.ts";
-export { CLIP_RATE, clipHeader, HEADER_BYTES, isClip, writeClip } from "./write-wav.ts";
+export { CLIP_RATE, clipHeader, clipPcm, clipSamples, HEADER_BYTES, isClip, writeClip } from "./write-wav.ts";

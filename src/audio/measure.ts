@@ -1,4 +1,4 @@
-import { CLIP_RATE, HEADER_BYTES } from "./write-wav.ts";
+import { CLIP_RATE, clipSamples } from "./write-wav.ts";
 
 export interface ClipMeasures {
   /** From the samples that are there, never from a header. */
@@ -18,8 +18,8 @@ const QUIET_POWER = 32_768 ** 2 * 10 ** (-50 / 10);
 
 /** Measures of a clip in the stored form (mono, 16 bits, 16 kHz, 44-byte header). */
 export const measureClip = (clip: Uint8Array): ClipMeasures => {
-  const view = new DataView(clip.buffer, clip.byteOffset + HEADER_BYTES, clip.byteLength - HEADER_BYTES);
-  const samples = Math.floor(view.byteLength / 2);
+  const values = clipSamples(clip);
+  const samples = values.length;
   let peak = 0;
   let clipped = 0;
   let quiet = 0;
@@ -27,10 +27,11 @@ export const measureClip = (clip: Uint8Array): ClipMeasures => {
     const end = Math.min(samples, start + WINDOW);
     let power = 0;
     for (let index = start; index < end; index++) {
-      const value = view.getInt16(index * 2, true);
-      power += value * value;
-      peak = Math.max(peak, Math.abs(value));
-      if (value >= 32_767 || value <= -32_768) clipped++;
+      const value = values[index] ?? 0;
+      const size = value < 0 ? -value : value;
+      power += size * size;
+      if (size > peak) peak = size;
+      if (size >= 32_767 && value !== -32_767) clipped++;
     }
     if (power / (end - start) < QUIET_POWER) quiet++;
   }

@@ -4,6 +4,7 @@ export type WavFault =
   | "git_lfs_pointer"
   | "not_wav"
   | "broken_header"
+  | "broken_flac"
   | "unsupported_encoding"
   | "rate_out_of_bounds"
   | "channels_out_of_bounds"

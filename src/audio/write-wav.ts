@@ -41,3 +41,13 @@ export const isClip = (bytes: Uint8Array): boolean => {
   if (dataBytes <= 0 || dataBytes % 2 !== 0) return false;
   return Buffer.from(clipHeader(dataBytes)).equals(bytes.subarray(0, HEADER_BYTES));
 };
+
+/** The samples of a clip in the stored form, as bytes. */
+export const clipPcm = (wav: Uint8Array): Uint8Array => wav.subarray(HEADER_BYTES);
+
+/** The samples of a clip in the stored form; the same memory where it lies at an even address, else a copy. */
+export const clipSamples = (wav: Uint8Array): Int16Array => {
+  const pcm = clipPcm(wav);
+  const aligned = pcm.byteOffset % 2 === 0 ? pcm : pcm.slice();
+  return new Int16Array(aligned.buffer, aligned.byteOffset, Math.floor(aligned.length / 2));
+};

@@ -1,8 +1,28 @@
 // Stage 1 of 7: a corpus and its spec become checked, divided Parquet shards and a lock that names every byte of them.
+export { datasetCard, type CardOptions, type DatasetCard } from "./card/card.ts";
+export type { CardPlot } from "./card/plots.ts";
 export { loadSpec, lockFile, packedFolder, specNames, type LoadedSpec } from "./load-spec.ts";
+export {
+  cachedEmbedder,
+  endpointEmbedder,
+  payloadEmbedder,
+  VectorCache,
+  type Embedder,
+} from "./near/index.ts";
 export { lockDigest, readLock } from "./lock-file.ts";
 export { openDataset, type OpenDataset } from "./open.ts";
-export { packDataset, type PackOptions, type PackProgress, type PackResult } from "./pack/pack.ts";
+export type { Allowances } from "./pack/gates.ts";
+export type { OpenEmbedder } from "./pack/near.ts";
+export {
+  packDataset,
+  packShare,
+  type PackOptions,
+  type PackProgress,
+  type PackResult,
+  type PackWaiting,
+} from "./pack/pack.ts";
+export { ALL as WHOLE_SHARE, parseShare, type Share } from "./pack/share.ts";
+export { packThreads } from "./pack/threads.ts";
 export {
   DatasetLock,
   DatasetSpec,
@@ -22,6 +42,7 @@ export {
   type Dialogue,
   type Turn,
 } from "./schema.ts";
+export type { EmbeddingModel } from "./spec-schema.ts";
 export { openShard, type Shard } from "./shard/read-shard.ts";
 export type { DialogueText } from "./shard/row.ts";
 export type {
@@ -32,7 +53,9 @@ export type {
   Draft,
   DraftTurn,
   Found,
-  Place,
   SourceRole,
 } from "./source/source.ts";
-export { verifyDataset } from "./verify.ts";
+export type { Place } from "./source/place.ts";
+export { readShardFacts, type ShardFacts, type SplitFacts } from "./shard-facts.ts";
+export { verifyDataset, type VerifyOptions } from "./verify.ts";
+export { wavClip } from "./wav-clip.ts";

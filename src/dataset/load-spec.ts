@@ -13,7 +13,7 @@ export interface LoadedSpec {
   readonly file: string;
   /** Digest of what the file says, with defaults filled in: comments and layout do not count. */
   readonly digest: string;
-  /** Folder of the source, absolute. */
+  /** Folder or file of the source, absolute; for a Hub repository, where its files are kept. */
   readonly sourceFolder: string;
 }
 
@@ -37,11 +37,20 @@ export const loadSpec = async (project: Project, name: string): Promise<LoadedSp
     throw new UserError("SPEC_INVALID", `${file} calls itself "${spec.name}"`, {
       hint: "the name in the file and the name of the file must be the same",
     });
-  const backends = Object.values(spec.source.references);
+  const { source } = spec;
+  if (source.format === "speechrole-release") requireDistinct(source.references, file);
+  const sourceFolder =
+    source.format === "hub"
+      ? join(project.state, "datasets", `${name}.hub`)
+      : resolve(dirname(file), source.path);
+  return { spec, file, digest: digestOf(spec), sourceFolder };
+};
+
+function requireDistinct(references: Readonly<Record<string, string>>, file: string): void {
+  const backends = Object.values(references);
   if (new Set(backends).size !== backends.length)
     throw new UserError("SPEC_INVALID", `${file}: source.references names a backend twice`);
-  return { spec, file, digest: digestOf(spec), sourceFolder: resolve(dirname(file), spec.source.path) };
-};
+}
 
 /** Names of the data sets of a project, sorted. */
 export const specNames = async (project: Project): Promise<readonly string[]> =>

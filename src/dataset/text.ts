@@ -19,6 +19,9 @@ export const normalised = (text: string): string =>
 export const pairHash = (userText: string, roleText: string): string =>
   sha256(`${normalised(userText)}\u0000${normalised(roleText)}`);
 
+/** SHA-256 of a question, normalised. */
+export const questionHash = (userText: string): string => sha256(normalised(userText));
+
 /** First words of a text for a message. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

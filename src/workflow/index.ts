@@ -26,5 +26,6 @@ export { watchRuns, type WatchEnd, type WatchPass, type WatchRequest } from "./w
 export type { RunLook } from "./watch-look.ts";
 export { summariesOf, type RunSummary } from "./watch-summary.ts";
 export type { BudgetState } from "./budgets.ts";
+export { packEmbedder, type EmbedderRequest } from "./pack-embedder.ts";
 export { outlook } from "./outlook.ts";
 export { trainFromRecipe } from "./train-from-recipe.ts";

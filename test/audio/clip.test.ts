@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { clipReader, isClip, measureClip, type ReadyClip } from "../../src/audio/index.ts";
+import { isClip, measureClip, openClipReader, type ReadyClip } from "../../src/audio/index.ts";
 import { data, f32, fmt, riff, s16, s24, sine } from "./build-wav.ts";
 
+const readClip = await openClipReader();
 const read = (bytes: Uint8Array): ReadyClip => {
-  const clip = clipReader()(bytes);
+  const clip = readClip(bytes);
   if (clip.outcome === "rejected") throw new Error(clip.message);
   return clip;
 };
@@ -12,7 +13,7 @@ const samplesOf = (clip: ReadyClip): number[] => {
   return Array.from({ length: clip.measures.samples }, (_, index) => view.getInt16(index * 2, true));
 };
 
-describe("clipReader", () => {
+describe("openClipReader", () => {
   it("passes a clip in the stored form through byte for byte", () => {
     const bytes = riff([fmt(), data(s16(sine(440, 16_000, { seconds: 0.1 })))]);
     expect(isClip(bytes)).toBe(true);
@@ -54,7 +55,7 @@ describe("clipReader", () => {
   });
 
   it("hands a refusal on", () => {
-    expect(clipReader()(new Uint8Array())).toMatchObject({ outcome: "rejected", reason: "empty_file" });
+    expect(readClip(new Uint8Array())).toMatchObject({ outcome: "rejected", reason: "empty_file" });
   });
 });
 

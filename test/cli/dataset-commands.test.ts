@@ -1,8 +1,11 @@
-import { readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { projectAt } from "../../src/core/project.ts";
-import { readLock } from "../../src/dataset/index.ts";
+import { z } from "zod";
+import { isClip } from "../../src/audio/index.ts";
+import { openDataset, readLock } from "../../src/dataset/index.ts";
+import { projectWith } from "../dataset/corpus.ts";
 import { runUnderstudy, type RunOutcome } from "../support/run-understudy.ts";
 import { makeProject } from "../support/temporary-project.ts";
 
@@ -46,9 +49,10 @@ describe("dataset pack", () => {
 describe("dataset show", () => {
   it("shows splits and roles, wide names aligned", async () => {
     const { stdout } = await understudy("dataset", "show", "greenroom");
-    expect(stdout).toMatch(/^train +64 +78 +1 min 51 s +1 +3\.6 MB$/m);
-    expect(stdout).toMatch(/^金葫芦 {13}jin_hulu +zh +no +8 +2 +0 +4$/m);
-    expect(stdout).toMatch(/^Captain Halyard +captain_halyard +en +yes +0 +0 +5 +4$/m);
+    expect(stdout).toMatch(/^train +64 +78 +1 min 51 s +436 +1 +3\.6 MB$/m);
+    expect(stdout).toMatch(/^zh +6 +24 +6 +15 +24 +32\.3 %$/m);
+    expect(stdout).toMatch(/^金葫芦 {13}jin_hulu +zh +no +8 +2 +0 +4 +48$/m);
+    expect(stdout).toMatch(/^Captain Halyard +captain_halyard +en +yes +0 +0 +5 +4 +0$/m);
     expect(stdout).toContain("gate held_out_roles: ok");
   });
 
@@ -69,11 +73,122 @@ describe("dataset show", () => {
   });
 });
 
+describe("dataset show of one thing", () => {
+  const idIn = async (split: string, role: string): Promise<string> => {
+    const { stdout } = await understudy(
+      "dataset",
+      "show",
+      "greenroom",
+      "--split",
+      split,
+      "--role",
+      role,
+      "--json",
+    );
+    const { dialogues } = z
+      .object({ dialogues: z.array(z.object({ id: z.string(), role: z.string(), turns: z.int() })) })
+      .parse(JSON.parse(stdout));
+    expect(dialogues.every((row) => row.role === role)).toBe(true);
+    return dialogues.find(({ turns }) => turns > 1)?.id ?? "";
+  };
+
+  it("lists the dialogues of a split, and of a role in it", async () => {
+    const all = await understudy("dataset", "show", "greenroom", "--split", "train");
+    expect(all.stdout.match(/^[a-z0-9_]+-(?:single|multi)-[0-9a-f]+ /gm)).toHaveLength(64);
+    const none = await understudy("dataset", "show", "greenroom", "--split", "ood", "--role", "金葫芦");
+    expect(none.stdout).toBe("ood has no dialogues of 金葫芦\n");
+    const cut = await runUnderstudy(["dataset", "show", "greenroom", "--split", "test"], {
+      cwd: root,
+      isTerminal: true,
+    });
+    expect(cut.stdout).toContain("and 14 more: --role ROLE shows those of one role, --json all");
+  });
+
+  it("shows a dialogue with its turns and writes its clips", async () => {
+    const id = await idIn("test", "jin_hulu");
+    const folder = join(root, "listen 听");
+    const { stdout } = await understudy(
+      "dataset",
+      "show",
+      "greenroom",
+      "--dialogue",
+      id,
+      "--play",
+      "listen 听",
+    );
+    expect(stdout).toMatch(/^ {2}role +金葫芦 \(jin_hulu\)$/m);
+    expect(stdout).toMatch(/^ {2}split +test$/m);
+    expect(stdout).toContain(`WAV files to ${folder}`);
+    const files = await readdir(folder);
+    expect(files).toContain(`${id}-1-user.wav`);
+    expect(files).toContain(`${id}-0-e2_tts.wav`);
+    const dataset = await openDataset(projectAt(root), "greenroom");
+    const clip = await dataset.audio(id, 1, "user");
+    await dataset.close();
+    expect(Buffer.from(clip?.bytes ?? []).equals(await readFile(join(folder, `${id}-1-user.wav`)))).toBe(
+      true,
+    );
+    const json = await understudy("dataset", "show", "greenroom", "--dialogue", id, "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      id,
+      split: "test",
+      role: "jin_hulu",
+      heldOut: false,
+      folder: null,
+      turns: [{ index: 0, clips: [{ voice: "user", codec: "wav", file: null }, {}, {}, {}] }, {}],
+    });
+  });
+
+  it("writes FLAC clips as WAV", async () => {
+    const project = await projectWith((corpus) => (corpus.spec["audio"] = { codec: "flac" }));
+    const inProject = (...words: string[]): Promise<RunOutcome> =>
+      runUnderstudy(words, { cwd: project.root });
+    await inProject("dataset", "pack", "small");
+    const dataset = await openDataset(project, "small");
+    const ids: string[] = [];
+    for await (const { id } of dataset.texts("dev")) ids.push(id);
+    await dataset.close();
+    const shown = await inProject("dataset", "show", "small", "--dialogue", ids[0] ?? "", "--play", "out");
+    expect(shown).toMatchObject({ exitCode: 0, stderr: "" });
+    const wav = await readFile(join(project.root, "out", `${ids[0]}-0-user.wav`));
+    expect(isClip(wav)).toBe(true);
+    expect(wav.length).toBe(44 + 0.05 * 32_000);
+  });
+
+  it("says what is wrong with what was asked", async () => {
+    const wrong = async (...words: string[]): Promise<RunOutcome> =>
+      understudy("dataset", "show", "greenroom", ...words);
+    expect(await wrong("--dialogue", "nobody-single-1")).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('The data set "greenroom" has no dialogue nobody-single-1'),
+    });
+    expect((await wrong("--play", "x")).stderr).toContain("hint: add --dialogue ID");
+    expect((await wrong("--drops", "--split", "dev")).stderr).toContain(
+      "--split and --drops show different things",
+    );
+    expect((await wrong("--split", "training")).exitCode).toBe(2);
+    await writeFile(join(root, "taken"), "");
+    const id = await idIn("test", "jin_hulu");
+    expect((await wrong("--dialogue", id, "--play", "taken/x")).stderr).toContain("hint: name a folder");
+  });
+
+  it("lists what was left out and that near-duplicates were not looked for", async () => {
+    expect((await understudy("dataset", "show", "greenroom", "--drops")).stdout).toBe(
+      "nothing was dropped\n",
+    );
+    expect((await understudy("dataset", "show", "greenroom", "--near")).stdout).toContain(
+      "were not looked for",
+    );
+  });
+});
+
 describe("dataset check", () => {
   it("passes what was packed and says when the spec has moved on", async () => {
     const fine = await understudy("dataset", "check", "greenroom");
     expect(fine).toMatchObject({ exitCode: 0, stderr: "" });
     expect(fine.stdout).toContain("greenroom: 4 shards, ");
+    expect(fine.stdout).toContain("184 dialogues, each with an id of its own");
+    expect(fine.stdout).toContain("gate unique_ids: ok, 184 ids");
     const spec = join(projectAt(root).datasets, "greenroom.yaml");
     const before = await readFile(spec, "utf8");
     await writeFile(spec, before.replace("seed: 20", "seed: 21"));

@@ -69,7 +69,9 @@ export const makeCorpus = (): Corpus => {
         references: { "1": "cosyvoice2", "2": "f5_tts", "3": "e2_tts" },
         trainReference: "cosyvoice2",
       },
-      splits: { seed: 7, heldOutRoles: ["hutao"], devPerRole: 1 },
+      splits: { by: "spec", seed: 7, heldOutRoles: ["hutao"], devPerRole: 1 },
+      // The clips are short tones, and all roles speak English.
+      checks: { charactersPerSecond: { en: [0, 10_000], zh: [0, 10_000] }, wrongLanguage: "keep" },
       expected: { roles: 3, heldOutRoles: 1, testSessions: 12 },
     },
   };

@@ -1,10 +1,12 @@
 import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { clipReader } from "../../src/audio/index.ts";
-import { loadSpec, packDataset } from "../../src/dataset/index.ts";
-import { survey, type Survey } from "../../src/dataset/pack/survey.ts";
-import { openRelease } from "../../src/dataset/source/release.ts";
+import { loadSpec, packDataset, packedFolder } from "../../src/dataset/index.ts";
+import { openCrew } from "../../src/dataset/pack/crew.ts";
+import { ALL } from "../../src/dataset/pack/share.ts";
+import { openSurveyParts } from "../../src/dataset/pack/survey-parts.ts";
+import { surveyUnits, type Survey } from "../../src/dataset/pack/survey.ts";
+import { openSource } from "../../src/dataset/source/open-source.ts";
 import { ascii, data, f32, fmt, riff, s16, sine } from "../audio/build-wav.ts";
 import { dialogueAt, projectWith, turnAt, type Corpus } from "./corpus.ts";
 
@@ -14,10 +16,12 @@ const ROLE_CLIP = "train/multi_speech/Thor/1_1_role.wav";
 
 // The first pass alone: what is dropped is decided there.
 const surveyOf = async (change: (corpus: Corpus) => unknown): Promise<Survey> => {
-  const { spec, sourceFolder } = await loadSpec(await projectWith(change), "small");
-  const source = await openRelease(spec.source, sourceFolder);
-  const assembler = { source, readClip: clipReader() };
-  return survey(source, assembler, { onBadClip: "drop", onDialogue: () => {}, signal: undefined });
+  const project = await projectWith(change);
+  const source = await openSource(await loadSpec(project, "small"), project);
+  const crew = await openCrew({ project, name: "small", strict: false }, undefined);
+  const parts = openSurveyParts(packedFolder(project, "small"), "0".repeat(64));
+  const watch = { onDialogues: () => {}, signal: undefined };
+  return (await surveyUnits(source.units, { crew, parts, share: ALL, watch })).survey;
 };
 const turn = (corpus: Corpus): Record<string, unknown> => turnAt(corpus, FILE, { dialogue: 1, turn: 1 });
 const samples = s16(sine(440, 16_000, { seconds: 0.1 }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clipReader } from "../../src/audio/index.ts";
+import { openClipReader } from "../../src/audio/index.ts";
 import {
   openDataset,
   packDataset,
@@ -122,8 +122,9 @@ describe("packing", () => {
       corpus.files.set("train/single_speech/hutao/2_0_role.wav", muLaw);
     });
     const turn = (await byText(dataset, "ood", "hutao single question 2.0?"))?.turns[0];
+    const readClip = await openClipReader();
     const measured = (bytes: Uint8Array | undefined): unknown => {
-      const clip = clipReader()(bytes ?? new Uint8Array());
+      const clip = readClip(bytes ?? new Uint8Array());
       return clip.outcome === "clip" ? [clip.bytes === bytes, clip.measures.samples] : clip.message;
     };
     expect(measured(turn?.userAudio.bytes)).toEqual([true, 3_200]);

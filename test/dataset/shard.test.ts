@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parquetMetadataAsync } from "hyparquet";
 import { beforeAll, afterAll, describe, expect, it } from "vitest";
 import { openShard, type Dialogue, type Shard } from "../../src/dataset/index.ts";
 import { writeShard } from "../../src/dataset/shard/write-shard.ts";
+import { data, fmt, riff, s16, sine } from "../audio/build-wav.ts";
 import { toneClip } from "./corpus.ts";
 
 const dialogue = (number: number): Dialogue => ({
@@ -34,6 +35,9 @@ const dialogue = (number: number): Dialogue => ({
 async function* from(rows: readonly Dialogue[]): AsyncGenerator<Dialogue> {
   yield* rows;
 }
+// What the system counts as read by this process.
+const bytesRead = async (): Promise<number> =>
+  Number(/^rchar: (\d+)$/m.exec(await readFile("/proc/self/io", "utf8"))?.[1]);
 const bytesOf = async (path: string): Promise<Buffer> => readFile(path);
 
 describe("a shard", () => {
@@ -62,6 +66,56 @@ describe("a shard", () => {
   it("finds a row by id", async () => {
     expect(await shard.find("role-single-107")).toBe(107);
     expect(await shard.find("role-single-120")).toBeUndefined();
+    expect(await shard.find("role-single-0")).toBe(0);
+    expect(await shard.find("constructor")).toBeUndefined();
+  });
+
+  it("finds the first of two rows with one id", async () => {
+    const other = join(folder, "twice.parquet");
+    const twice = [dialogue(1), dialogue(2), { ...dialogue(3), id: dialogue(1).id }];
+    await writeShard(other, from(twice), { rowGroupBytes: 1, footer: "list" });
+    const opened = await openShard(other);
+    expect(await opened.find(dialogue(1).id)).toBe(0);
+    await opened.close();
+  });
+
+  it("says how many bytes its columns have", async () => {
+    const { size } = await stat(path);
+    const clips = rows.flatMap(({ turns }) =>
+      turns.flatMap(({ userAudio, roleAudio }) => [userAudio, ...Object.values(roleAudio)]),
+    );
+    const audio = clips.reduce((sum, clip) => sum + (clip?.bytes.length ?? 0), 0);
+    expect(shard.uncompressedBytes).toBeGreaterThan(audio);
+    expect(shard.uncompressedBytes).toBeLessThan(audio + size / 4);
+  });
+
+  it("reads the bytes of one row for one row, and a small part of them for the text", async () => {
+    const read = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = await bytesRead();
+      await work();
+      return (await bytesRead()) - before;
+    };
+    const long = join(folder, "long.parquet");
+    const clip = { bytes: riff([fmt(), data(s16(sine(300, 16_000, { seconds: 3 })))]), path: "a.wav" };
+    const longRows = rows.slice(0, 20).map((row) => ({
+      ...row,
+      turns: row.turns.map((turn) => ({
+        ...turn,
+        userAudio: clip,
+        roleAudio: { ...turn.roleAudio, f5_tts: clip },
+      })),
+    }));
+    await writeShard(long, from(longRows), { rowGroupBytes: 64_000_000, footer: "list" });
+    const opened = await openShard(long);
+    const { size } = await stat(long);
+    await opened.find("role-single-5");
+    expect(await read(async () => opened.row(10))).toBeLessThan(size / 10);
+    expect(await read(async () => opened.find("role-single-6"))).toBeLessThan(2000);
+    const text = await read(async () => {
+      for await (const _ of opened.texts());
+    });
+    expect(text).toBeLessThan(size / 100);
+    await opened.close();
   });
 
   it("streams all rows, and all text without the audio", async () => {

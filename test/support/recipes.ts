@@ -22,6 +22,7 @@ source:
   references: { "1": cosyvoice2, "2": f5_tts, "3": e2_tts }
   trainReference: cosyvoice2
 splits:
+  by: spec
   seed: 1
   heldOutRoles: []
 expected:

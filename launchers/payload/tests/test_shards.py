@@ -8,7 +8,7 @@ import pytest
 from support import corpus
 from understudy_payload.errors import DataError
 from understudy_payload.shards import Shards
-from understudy_payload.wav import decode_wav
+from understudy_payload.wav import decode_clip
 
 
 def test_dialogues_across_shards_and_row_groups(tmp_path: Path) -> None:
@@ -43,11 +43,11 @@ def test_bad_data_is_named(tmp_path: Path) -> None:
 
 def test_wav_bytes() -> None:
     samples = numpy.array([0, 16_384, -32_768])
-    assert decode_wav(corpus.wav(samples), "here").tolist() == [0.0, 0.5, -1.0]
-    for broken in (b"fLaC", corpus.wav(samples)[:-1], corpus.wav(samples)[:30]):
+    assert decode_clip(corpus.wav(samples), "here").tolist() == [0.0, 0.5, -1.0]
+    for broken in (b"RIFX", corpus.wav(samples)[:-1], corpus.wav(samples)[:30]):
         with pytest.raises(DataError, match="here"):
-            decode_wav(broken, "here")
+            decode_clip(broken, "here")
     stereo = bytearray(corpus.wav(samples))
     stereo[22] = 2
     with pytest.raises(DataError, match="expected 16 kHz mono 16-bit PCM"):
-        decode_wav(bytes(stereo), "here")
+        decode_clip(bytes(stereo), "here")

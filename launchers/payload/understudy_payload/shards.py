@@ -19,7 +19,7 @@ import pyarrow
 import pyarrow.parquet
 
 from .errors import DataError
-from .wav import decode_wav
+from .wav import decode_clip
 
 # Shuffled access returns to a row group soon only by luck; a few keep sequential readers from reading one twice.
 CACHED_ROW_GROUPS = 4
@@ -29,7 +29,7 @@ TURN_FIELDS = ("index", "user_audio.bytes", "role_text")
 
 @dataclass(frozen=True)
 class Turn:
-    """`audio` is WAV bytes of what the user said; `text` is the role's reply."""
+    """`audio` is what the user said, WAV or FLAC bytes; `text` is the role's reply."""
 
     index: int
     audio: bytes
@@ -49,7 +49,7 @@ class Dialogue:
 
     def samples(self, turn: Turn) -> numpy.ndarray:
         """User audio of a turn: float32 at 16 kHz, shape (samples,). DataError when unreadable."""
-        return decode_wav(turn.audio, f"dialogue {self.id}, turn {turn.index}")
+        return decode_clip(turn.audio, f"dialogue {self.id}, turn {turn.index}")
 
 
 class Shards(Sequence[Dialogue]):

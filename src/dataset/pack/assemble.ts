@@ -1,4 +1,4 @@
-import { CLIP_RATE, HEADER_BYTES, type ReadClip } from "../../audio/index.ts";
+import { CLIP_RATE, type ReadClip, type ReadyClip } from "../../audio/index.ts";
 import { digestOf, sha256 } from "../../core/hash.ts";
 import {
   REFERENCE_BACKENDS,
@@ -25,13 +25,17 @@ export interface Named {
   readonly draft: Draft;
 }
 
+/** The clips of a turn as they were read. */
+export interface TurnClips {
+  readonly user: ReadyClip;
+  readonly role: Readonly<Record<ReferenceBackend, ReadyClip | null>>;
+}
+
 export interface Assembled {
   readonly outcome: "dialogue";
   readonly dialogue: Dialogue;
-  /** Samples of all clips at 16 kHz. */
-  readonly samples: number;
-  /** SHA-256 of the samples of every role clip. */
-  readonly roleAudio: readonly string[];
+  /** Per turn. */
+  readonly clips: readonly TurnClips[];
 }
 
 export interface BadClip {
@@ -54,59 +58,35 @@ export const dialogueId = ({ role, kind, draft }: Named): string => {
   return `${role.slug}-${kind}-${sha256(text.join("\u0000")).slice(0, ID_DIGITS)}`;
 };
 
-/** SHA-256 of the samples of a stored clip, header left out. */
-export const pcmSha256 = (clip: Clip): string => sha256(clip.bytes.subarray(HEADER_BYTES));
-
-/**
- * Digest of everything in a row that a model can learn from: its text and the samples of its clips. SHA-256 of
- * canonical JSON `{role_id, kind, category, system_prompt, context, turns: [{user_text, role_text, user_pcm,
- * role_pcm: {cosyvoice2, f5_tts, e2_tts}}]}`, so that any language can check it.
- */
-export const contentSha256 = (dialogue: Omit<Dialogue, "contentSha256">): string =>
-  digestOf({
-    role_id: dialogue.roleId,
-    kind: dialogue.kind,
-    category: dialogue.category,
-    system_prompt: dialogue.systemPrompt,
-    context: dialogue.context,
-    turns: dialogue.turns.map((turn) => ({
-      user_text: turn.userText,
-      role_text: turn.roleText,
-      user_pcm: pcmSha256(turn.userAudio),
-      role_pcm: Object.fromEntries(
-        REFERENCE_BACKENDS.map((backend) => {
-          const clip = turn.roleAudio[backend];
-          return [backend, clip === null ? null : pcmSha256(clip)];
-        }),
-      ),
-    })),
-  });
-
 /** Reads the audio of a draft and makes its row, or says which clip is bad. */
 export const assemble = async (named: Named, assembler: Assembler): Promise<Assembled | BadClip> => {
   const id = dialogueId(named);
-  const turns: Turn[] = [];
+  const clips: TurnClips[] = [];
   for (const [index, draft] of named.draft.turns.entries()) {
-    const load = async (source: ClipSource, who: string): Promise<Clip | BadClip> =>
-      loadClip(source, { turn: index, who, path: `${id}-${index}-${who}.wav` }, assembler);
-    const userAudio = await load(draft.user, "user");
-    if ("outcome" in userAudio) return userAudio;
-    const roleAudio: Record<ReferenceBackend, Clip | null> = { cosyvoice2: null, f5_tts: null, e2_tts: null };
+    const load = async (source: ClipSource, who: string): Promise<ReadyClip | BadClip> =>
+      loadClip(source, { turn: index, who }, assembler);
+    const user = await load(draft.user, "user");
+    if (user.outcome === "bad-clip") return user;
+    const role: Record<ReferenceBackend, ReadyClip | null> = { cosyvoice2: null, f5_tts: null, e2_tts: null };
     for (const backend of REFERENCE_BACKENDS) {
       const source = draft.role[backend];
       const clip = source === null ? null : await load(source, backend);
-      if (clip !== null && "outcome" in clip) return clip;
-      roleAudio[backend] = clip;
+      if (clip?.outcome === "bad-clip") return clip;
+      role[backend] = clip;
     }
-    turns.push({ index, userText: draft.userText, userAudio, roleText: draft.roleText, roleAudio });
+    clips.push({ user, role });
   }
-  return finish(id, named, turns);
+  return { outcome: "dialogue", dialogue: rowOf(id, named, clips), clips };
 };
 
-function finish(id: string, { role, kind, draft }: Named, turns: readonly Turn[]): Assembled {
-  const roleClips = turns.flatMap((turn) => REFERENCE_BACKENDS.flatMap((name) => turn.roleAudio[name] ?? []));
-  const clips = [...turns.map((turn) => turn.userAudio), ...roleClips];
-  const samples = clips.reduce((sum, clip) => sum + (clip.bytes.length - HEADER_BYTES) / 2, 0);
+/** Every clip of a turn that there is, the user's first. */
+export const clipsOf = ({ user, role }: TurnClips): readonly ReadyClip[] => [
+  user,
+  ...REFERENCE_BACKENDS.flatMap((backend) => role[backend] ?? []),
+];
+
+function rowOf(id: string, { role, kind, draft }: Named, clips: readonly TurnClips[]): Dialogue {
+  const samples = clips.flatMap(clipsOf).reduce((sum, clip) => sum + clip.measures.samples, 0);
   const dialogue = {
     id,
     roleId: role.slug,
@@ -119,21 +99,63 @@ function finish(id: string, { role, kind, draft }: Named, turns: readonly Turn[]
     context: draft.context,
     // The column holds 32 bits: the same number before writing and after reading.
     audioSeconds: Math.fround(samples / CLIP_RATE),
-    turns,
+    turns: draft.turns.flatMap((turn, index) => {
+      const read = clips[index];
+      return read ? [turnOf(id, index, { ...turn, read })] : [];
+    }),
   };
-  return {
-    outcome: "dialogue",
-    dialogue: { ...dialogue, contentSha256: contentSha256(dialogue) },
-    samples,
-    roleAudio: roleClips.map(pcmSha256),
-  };
+  return { ...dialogue, contentSha256: contentSha256(dialogue, clips) };
+}
+
+function turnOf(
+  id: string,
+  index: number,
+  {
+    userText,
+    roleText,
+    read,
+  }: { readonly userText: string; readonly roleText: string; readonly read: TurnClips },
+): Turn {
+  const clip = (ready: ReadyClip, who: string): Clip => ({
+    bytes: ready.bytes,
+    path: `${id}-${index}-${who}.${ready.codec}`,
+  });
+  const roleAudio: Record<ReferenceBackend, Clip | null> = { cosyvoice2: null, f5_tts: null, e2_tts: null };
+  for (const backend of REFERENCE_BACKENDS) {
+    const ready = read.role[backend];
+    roleAudio[backend] = ready && clip(ready, backend);
+  }
+  return { index, userText, userAudio: clip(read.user, "user"), roleText, roleAudio };
+}
+
+/**
+ * Digest of everything in a row that a model can learn from: its text and the samples of its clips, whatever their
+ * codec. SHA-256 of canonical JSON `{role_id, kind, category, system_prompt, context, turns: [{user_text, role_text,
+ * user_pcm, role_pcm: {cosyvoice2, f5_tts, e2_tts}}]}`, so that any language can check it.
+ */
+function contentSha256(dialogue: Omit<Dialogue, "contentSha256">, clips: readonly TurnClips[]): string {
+  return digestOf({
+    role_id: dialogue.roleId,
+    kind: dialogue.kind,
+    category: dialogue.category,
+    system_prompt: dialogue.systemPrompt,
+    context: dialogue.context,
+    turns: dialogue.turns.map((turn, index) => ({
+      user_text: turn.userText,
+      role_text: turn.roleText,
+      user_pcm: clips[index]?.user.pcmSha256 ?? null,
+      role_pcm: Object.fromEntries(
+        REFERENCE_BACKENDS.map((backend) => [backend, clips[index]?.role[backend]?.pcmSha256 ?? null]),
+      ),
+    })),
+  });
 }
 
 async function loadClip(
   source: ClipSource,
-  to: { readonly turn: number; readonly who: string; readonly path: string },
+  to: { readonly turn: number; readonly who: string },
   { source: dialogues, readClip }: Assembler,
-): Promise<Clip | BadClip> {
+): Promise<ReadyClip | BadClip> {
   const name = source.kind === "file" ? source.path : "inline audio";
   const bad = (reason: string, message: string): BadClip => ({
     outcome: "bad-clip",
@@ -146,5 +168,5 @@ async function loadClip(
   const clip = readClip(found.bytes);
   if (clip.outcome === "rejected") return bad(clip.reason, clip.message);
   if (clip.measures.peak === 0) return bad("silent", "the clip is digital silence");
-  return { bytes: clip.bytes, path: to.path };
+  return clip;
 }

@@ -1,66 +1,102 @@
 import { UserError } from "../../core/errors.ts";
-import type { DatasetSpec, Gate, RoleEntry, Split } from "../schema.ts";
+import { SPLITS, type DatasetSpec, type Gate } from "../schema.ts";
+import type { SourceRole } from "../source/source.ts";
 import { nfc } from "../text.ts";
+import { shortDigest, type Entry } from "./entry.ts";
+import type { HeldOut } from "./held-out.ts";
 import { groupByRole, type SplitEntries } from "./split.ts";
-import type { Entry } from "./survey.ts";
 
 /** Everything the gates look at. */
 export interface Candidate {
   readonly spec: DatasetSpec;
-  readonly roles: readonly RoleEntry[];
+  readonly roles: readonly SourceRole[];
   readonly strangers: readonly string[];
+  readonly heldOut: HeldOut;
   readonly splits: SplitEntries;
 }
 
-/** Stems of the held-out roles of a spec, in the form the manifest has. */
-export const heldOutStems = (spec: DatasetSpec): ReadonlySet<string> =>
-  new Set(spec.splits.heldOutRoles.map(nfc));
+/** Reasons that a person gave for letting a violated gate pass, by the gate's name. */
+export type Allowances = Readonly<Record<string, string>>;
 
 const MOST_LISTED = 20;
 const TRAINABLE = ["train", "dev", "ood"] as const;
 
-/** All gates, passed or not, in a fixed order. */
-export const checkGates = (candidate: Candidate): readonly Gate[] => [
-  roleMembership(candidate),
-  heldOut(candidate),
-  uniqueIds(candidate),
-  noLeak(candidate, {
-    name: "no_shared_text",
-    what: "a question and its answer",
-    keys: (entry) => entry.pairs,
-  }),
-  noLeak(candidate, { name: "no_shared_audio", what: "a role clip", keys: (entry) => entry.roleAudio }),
-  expectedCounts(candidate),
-  systemPrompts(candidate),
-];
+/** All gates, passed or not, in a fixed order, each with the reason for which it was let pass. */
+export const checkGates = (candidate: Candidate, allowed: Allowances = {}): readonly Gate[] =>
+  [
+    roleMembership(candidate),
+    heldOutRolesGate(candidate),
+    uniqueIds(candidate),
+    noLeak(candidate, {
+      name: "no_shared_text",
+      what: "a question and its answer",
+      keys: (entry) => entry.pairs,
+    }),
+    noLeak(candidate, { name: "no_shared_audio", what: "a role clip", keys: (entry) => entry.roleAudio }),
+    referenceClips(candidate),
+    expectedCounts(candidate),
+    systemPrompts(candidate),
+  ].map((judged) => ({ ...judged, allowed: judged.passed ? null : (allowed[judged.name] ?? null) }));
 
-/** UserError `GATE_VIOLATED` with every violated gate and what violates it. */
-export const requireGates = (gates: readonly Gate[]): void => {
-  const violated = gates.filter(({ passed }) => !passed);
+/** Names of all gates, for `--allow`. */
+export const GATES = [
+  "role_membership",
+  "held_out_roles",
+  "unique_ids",
+  "no_shared_text",
+  "no_shared_audio",
+  "reference_clips",
+  "expected_counts",
+  "system_prompts",
+] as const;
+
+// Without these a shard cannot be read or a run cannot be judged at all, whatever the reason.
+const NEVER_ALLOWED: ReadonlySet<string> = new Set(["unique_ids"]);
+
+/**
+ * UserErrors `GATE_UNKNOWN` and `GATE_NOT_ALLOWABLE` for an allowance that means nothing, and `GATE_VIOLATED` with every
+ * violated gate that nobody allowed and what violates it.
+ */
+export const requireGates = (gates: readonly Gate[], allowed: Allowances = {}): void => {
+  for (const name of Object.keys(allowed)) checkAllowance(name);
+  const violated = gates.filter(({ passed, allowed: reason }) => !passed && reason === null);
   if (violated.length === 0) return;
   const lines = violated.map(({ name, detail }) => `  ${name}: ${detail}`);
   throw new UserError("GATE_VIOLATED", `The data set is not packed, because of:\n${lines.join("\n")}`, {
-    hint: "repair the corpus or its spec; a score on data like this would say nothing",
+    hint: "repair the corpus or its spec; if you know why a gate does not matter here, --allow GATE=REASON records it in the lock",
   });
 };
 
-function gate(name: string, problems: readonly string[], passed: string): Gate {
+/** UserErrors `GATE_UNKNOWN`, `GATE_NOT_ALLOWABLE`. */
+export const checkAllowance = (name: string): void => {
+  if (NEVER_ALLOWED.has(name))
+    throw new UserError("GATE_NOT_ALLOWABLE", `The gate ${name} cannot be allowed`, {
+      hint: "two rows with one id cannot be told apart afterwards: repair the corpus",
+    });
+  if (!GATES.some((known) => known === name))
+    throw new UserError("GATE_UNKNOWN", `There is no gate "${name}"`, { hint: `gates: ${GATES.join(", ")}` });
+};
+
+type Judged = Omit<Gate, "allowed">;
+
+function gate(name: string, problems: readonly string[], passed: string): Judged {
   if (problems.length === 0) return { name, passed: true, detail: passed };
   const more = problems.length > MOST_LISTED ? [`and ${problems.length - MOST_LISTED} more`] : [];
   return { name, passed: false, detail: [...problems.slice(0, MOST_LISTED), ...more].join("; ") };
 }
 
-function roleMembership({ spec, roles, strangers, splits }: Candidate): Gate {
-  const listed = heldOutStems(spec);
+function roleMembership({ spec, roles, strangers, heldOut, splits }: Candidate): Judged {
+  const named = spec.splits.by === "spec" ? spec.splits.heldOutRoles.map(nfc) : [];
   const trained = groupByRole(splits.train);
   const tested = groupByRole(splits.test);
+  const isSeen = (slug: string): boolean => !heldOut.ood.has(slug) && !heldOut.dev.has(slug);
   const problems = [
     ...strangers.map((file) => `${file} belongs to no role of the manifest`),
-    ...[...listed]
+    ...named
       .filter((stem) => !roles.some((role) => role.stem === stem))
       .map((stem) => `held-out role "${stem}" is not in the manifest`),
     ...roles
-      .filter((role) => !listed.has(role.stem) && !trained.has(role.slug))
+      .filter((role) => isSeen(role.slug) && !trained.has(role.slug))
       .map((role) => `seen role "${role.stem}" has no training dialogue`),
     ...roles
       .filter((role) => !tested.has(role.slug))
@@ -69,26 +105,29 @@ function roleMembership({ spec, roles, strangers, splits }: Candidate): Gate {
   return gate("role_membership", problems, `${roles.length} roles, each with test sessions`);
 }
 
-function heldOut({ spec, roles, splits }: Candidate): Gate {
-  const listed = heldOutStems(spec);
-  const slugs = new Map(roles.map((role) => [role.slug, role]));
-  const trained = [...splits.train, ...splits.dev].map((entry) => entry.roleId);
+function heldOutRolesGate({ spec, roles, heldOut, splits }: Candidate): Judged {
+  const trained = new Set([...splits.train, ...splits.dev].map((entry) => entry.roleId));
   const problems = [
-    ...[...new Set(trained)]
-      .filter((slug) => listed.has(slugs.get(slug)?.stem ?? ""))
+    ...[...heldOut.ood]
+      .filter((slug) => trained.has(slug))
       .map((slug) => `held-out role ${slug} has training rows`),
-    ...roles
-      .filter((role) => role.heldOut !== listed.has(role.stem))
-      .map((role) =>
-        role.heldOut
-          ? `the manifest holds out "${role.stem}", the spec does not`
-          : `the spec holds out "${role.stem}", the manifest does not`,
-      ),
+    // A spec that draws its roles knows better than a manifest that was written for another division.
+    ...(spec.splits.by === "spec" ? disagreements(roles, heldOut) : []),
   ];
-  return gate("held_out_roles", problems, `${listed.size} held-out roles, none in train or dev`);
+  return gate("held_out_roles", problems, `${heldOut.ood.size} held-out roles, none in train or dev`);
 }
 
-function uniqueIds({ splits }: Candidate): Gate {
+function disagreements(roles: readonly SourceRole[], { ood }: HeldOut): readonly string[] {
+  return roles
+    .filter((role) => role.heldOut !== ood.has(role.slug))
+    .map((role) =>
+      role.heldOut
+        ? `the manifest holds out "${role.stem}", the spec does not`
+        : `the spec holds out "${role.stem}", the manifest does not`,
+    );
+}
+
+function uniqueIds({ splits }: Candidate): Judged {
   const first = new Map<string, Entry>();
   const problems: string[] = [];
   for (const entry of [...splits.test, ...TRAINABLE.flatMap((split) => splits[split])]) {
@@ -105,7 +144,7 @@ interface Leak {
   readonly keys: (entry: Entry) => readonly string[];
 }
 
-function noLeak({ splits }: Candidate, { name, what, keys }: Leak): Gate {
+function noLeak({ splits }: Candidate, { name, what, keys }: Leak): Judged {
   const tested = new Map(splits.test.flatMap((entry) => keys(entry).map((key) => [key, entry] as const)));
   const problems = TRAINABLE.flatMap((split) =>
     splits[split].flatMap((entry) => {
@@ -118,10 +157,28 @@ function noLeak({ splits }: Candidate, { name, what, keys }: Leak): Gate {
   return gate(name, problems, `${tested.size} of test, none of them in ${TRAINABLE.join(", ")}`);
 }
 
-function expectedCounts({ spec, roles, splits }: Candidate): Gate {
+// A voice that answers with its own reference clip would be judged against itself.
+function referenceClips({ roles, splits }: Candidate): Judged {
+  const clips = new Map(
+    roles.flatMap((role) =>
+      role.referencePcmSha256 === null ? [] : [[shortDigest(role.referencePcmSha256), role.stem] as const],
+    ),
+  );
+  const problems = SPLITS.flatMap((split) =>
+    splits[split].flatMap((entry) => {
+      const owner = entry.roleAudio.map((digest) => clips.get(digest)).find((stem) => stem !== undefined);
+      return owner === undefined
+        ? []
+        : [`an answer of ${where(entry)} (${split}) is the reference clip of "${owner}"`];
+    }),
+  );
+  return gate("reference_clips", problems, `${clips.size} reference clips, none of them an answer`);
+}
+
+function expectedCounts({ spec, roles, heldOut, splits }: Candidate): Judged {
   const found = {
     roles: roles.length,
-    heldOutRoles: roles.filter((role) => role.heldOut).length,
+    heldOutRoles: heldOut.ood.size,
     testSessions: splits.test.length,
   };
   const expected = spec.expected ?? {};
@@ -150,10 +207,8 @@ function unevenSessions(splits: SplitEntries): string[] {
 }
 
 // Always passes: it records what was done where the source gave no prompt.
-function systemPrompts({ splits }: Candidate): Gate {
-  const all: readonly Entry[] = (["train", "dev", "ood", "test"] satisfies Split[]).flatMap(
-    (split) => splits[split],
-  );
+function systemPrompts({ splits }: Candidate): Judged {
+  const all = SPLITS.flatMap((split) => splits[split]);
   const built = all.filter((entry) => entry.promptFromProfile).length;
   const without = all.filter((entry) => !entry.hasPrompt).length;
   return gate("system_prompts", [], `${built} built from the role's profile, ${without} missing`);

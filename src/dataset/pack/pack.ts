@@ -1,26 +1,32 @@
 import { join } from "node:path";
-import { clipReader } from "../../audio/index.ts";
 import { systemClock, type Clock } from "../../core/clock.ts";
-import { UserError } from "../../core/errors.ts";
-import { parseJson, readIfExists, writeJson } from "../../core/files.ts";
-import { canonicalJson, sha256 } from "../../core/hash.ts";
+import { InternalError, UserError } from "../../core/errors.ts";
+import { readIfExists, writeJson } from "../../core/files.ts";
+import { digestOf } from "../../core/hash.ts";
 import type { Project } from "../../core/project.ts";
 import { loadSpec, lockFile, packedFolder, type LoadedSpec } from "../load-spec.ts";
-import { DatasetLock, SPLITS, type ShardEntry, type Split } from "../schema.ts";
-import { openRelease } from "../source/release.ts";
+import type { DatasetLock, ShardEntry, Split } from "../schema.ts";
+import { openSource } from "../source/open-source.ts";
 import type { DialogueSource } from "../source/source.ts";
-import { openFileDigests, treeDigest, type FileDigests } from "./file-digests.ts";
-import { checkGates, heldOutStems, requireGates } from "./gates.ts";
+import { openCrew, type Threads } from "./crew.ts";
+import { divide, type Division } from "./divide.ts";
+import { openFileDigests, type FileDigests } from "./file-digests.ts";
+import { checkAllowance, requireGates, type Allowances } from "./gates.ts";
 import { BUILDER, lockOf } from "./lock.ts";
-import { planShards } from "./plan-shards.ts";
-import { splitEntries } from "./split.ts";
-import { survey } from "./survey.ts";
+import type { OpenEmbedder } from "./near.ts";
+import { planShards, type PlannedShard } from "./plan-shards.ts";
+import { currentLock, shardsOf, writeReceipt, type PackStamp } from "./receipt.ts";
+import { ALL, type Share } from "./share.ts";
+import { sourceStamp } from "./source-stamp.ts";
+import { openSurveyParts } from "./survey-parts.ts";
+import { surveyUnits } from "./survey.ts";
 import { removeStrangers, writeShards } from "./write-shards.ts";
 
-/** `check` reads and judges dialogues, their number not yet known; `write` writes rows. */
+/** `check` reads and judges dialogues, `compare` looks for near-duplicates, `write` writes rows. */
 export interface PackProgress {
-  readonly phase: "check" | "write";
+  readonly phase: "check" | "compare" | "write";
   readonly done: number;
+  /** Not known before everything has been read once. */
   readonly total: number | null;
 }
 
@@ -28,12 +34,21 @@ export interface PackOptions {
   readonly project: Project;
   /** Name of the data set: datasets/NAME.yaml. */
   readonly name: string;
+  /** Default: this thread alone. */
+  readonly threads?: Threads;
+  /** Reasons for letting violated gates pass; they are recorded in the lock. */
+  readonly allow?: Allowances;
+  /** Any dialogue that would be dropped for its form, its audio or its text stops the pack instead. */
+  readonly strict?: boolean;
+  /** Needed where the spec looks for near-duplicates. */
+  readonly openEmbedder?: OpenEmbedder;
   readonly onProgress?: (progress: PackProgress) => void;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
 }
 
 export interface PackResult {
+  readonly outcome: "packed";
   readonly lock: DatasetLock;
   readonly lockPath: string;
   /** Nothing had changed since the last pack, so nothing was done. */
@@ -44,149 +59,176 @@ export interface PackResult {
   readonly lockChanged: boolean;
 }
 
+/** What other shares have still to do before the next step of a pack. */
+export interface PackWaiting {
+  readonly outcome: "waiting";
+  readonly for: "survey" | "shards";
+  readonly missing: number;
+}
+
 /**
  * Packs a data set: checks every dialogue, divides them, and writes Parquet shards and, last, the lock. The same source
- * and spec give the same bytes. Memory holds one row group and a short entry per dialogue. Killed at any point, the
- * same command goes on after the last finished shard; when nothing changed it returns at once.
- * UserErrors: of the spec (`DATASET_UNKNOWN`, `SPEC_INVALID`, …), of the source (`SOURCE_MISSING`, `SOURCE_JSON_INVALID`,
- * `ROLES_INVALID`, `SLUG_COLLISION`, `CLIP_BAD`, `SOURCE_CHANGED`), `GATE_VIOLATED`, `DISK_FULL`.
+ * and spec give the same bytes, whatever the number of threads and shares. Memory holds one row group per thread and a
+ * short entry per dialogue. Killed at any point, the same command goes on with what was finished; when nothing changed
+ * it returns at once. UserErrors: of the spec (`DATASET_UNKNOWN`, `SPEC_INVALID`, …), of the source (`SOURCE_MISSING`,
+ * `SOURCE_JSON_INVALID`, `ROLES_INVALID`, `SLUG_COLLISION`, `CLIP_BAD`, `SOURCE_CHANGED`), `DIALOGUE_BAD` when strict,
+ * `GATE_UNKNOWN`, `GATE_VIOLATED`, `DISK_FULL`, and those of near-duplicates.
  */
 export const packDataset = async (options: PackOptions): Promise<PackResult> => {
-  const { project, name, signal } = options;
-  const loaded = await loadSpec(project, name);
-  const source = await openRelease(loaded.spec.source, loaded.sourceFolder);
-  const digests = await openFileDigests(join(project.state, "datasets", `${name}.files.json`));
-  const digestSource = async (): Promise<string> => treeDigest(source.folder, digests, signal);
-  const sourceDigest = await digestSource();
-  const lockPath = lockFile(project, name);
-  const receipt = join(project.state, "datasets", `${name}.packed.json`);
-  const stamp = { specDigest: loaded.digest, builder: BUILDER, sourceDigest };
-  const current = await currentLock({
-    lockPath,
-    receipt,
-    stamp,
-    digests,
-    folder: packedFolder(project, name),
-  });
-  if (current) {
-    await digests.save();
-    return {
-      lock: current,
-      lockPath,
-      reused: true,
-      shardsReused: shardsOf(current).length,
-      lockChanged: false,
-    };
-  }
-  const { lock, shardsReused } = await build(loaded, source, { options, digests });
-  if ((await digestSource()) !== sourceDigest)
-    throw new UserError(
-      "SOURCE_CHANGED",
-      `The corpus in ${loaded.sourceFolder} changed while it was being packed`,
-      {
-        hint: "run the same command again when nothing writes to it any more",
-      },
-    );
-  const before = await readIfExists(lockPath);
-  await writeJson(lockPath, lock);
-  const after = (await readIfExists(lockPath)) ?? "";
-  await writeJson(receipt, receiptOf(stamp, after));
-  await digests.save();
-  const lockChanged = before !== undefined && before !== after;
-  return { lock, lockPath, reused: false, shardsReused, lockChanged };
+  const result = await packShare(options, ALL);
+  if (result.outcome === "packed") return result;
+  throw new InternalError("PACK_UNFINISHED", `${result.missing} parts of the ${result.for} were not done`);
 };
 
-/** What a pack on this machine was made from, and what it made. */
-interface Receipt {
-  readonly schemaVersion: 1;
-  readonly specDigest: string;
-  readonly builder: string;
-  readonly sourceDigest: string;
-  readonly lockSha256: string;
-}
-
-const receiptOf = (stamp: Claim["stamp"], lockText: string): Receipt => ({
-  schemaVersion: 1,
-  ...stamp,
-  lockSha256: sha256(lockText),
-});
-
-interface Claim {
-  readonly lockPath: string;
-  /** Says what the last pack on this machine was made from. */
-  readonly receipt: string;
-  readonly stamp: Omit<Receipt, "schemaVersion" | "lockSha256">;
-  readonly digests: FileDigests;
-  readonly folder: string;
-}
-
-// The lock, when it was made here from exactly this spec and source and its shards are what it says.
-async function currentLock(claim: Claim): Promise<DatasetLock | undefined> {
-  const [receiptText, lockText] = [await readIfExists(claim.receipt), await readIfExists(claim.lockPath)];
-  if (receiptText === undefined || lockText === undefined) return undefined;
-  // Compared as text: a receipt of another version, or a torn one, is simply another receipt.
-  const expected = receiptOf(claim.stamp, lockText);
-  if (canonicalJson(jsonOrNull(receiptText)) !== canonicalJson(expected)) return undefined;
-  const lock = parseJson(lockText, DatasetLock, claim.lockPath);
-  for (const shard of shardsOf(lock)) {
-    const digest = await claim.digests.of(join(claim.folder, shard.path));
-    if (digest?.bytes !== shard.bytes || digest.sha256 !== shard.sha256) return undefined;
-  }
-  return lock;
-}
-
-function jsonOrNull(text: string): unknown {
+/**
+ * One share of a pack, of several that run at once or one after the other with the same packed folder, as in a Slurm
+ * array. Every share ends when what it can do is done; run again when the others are, it goes on with the next step, and
+ * whoever finds all shards finished writes the lock. Errors as of `packDataset`.
+ */
+export const packShare = async (options: PackOptions, share: Share): Promise<PackResult | PackWaiting> => {
+  const { project, name, signal, allow = {} } = options;
+  for (const gate of Object.keys(allow)) checkAllowance(gate);
+  const loaded = await loadSpec(project, name);
+  const source = await openSource(loaded, project);
   try {
-    return JSON.parse(text);
-  } catch {
-    return null;
+    const before = await sourceStamp(source.folder, signal);
+    return await packSource(options, { loaded, source, before, share });
+  } finally {
+    await source.close();
   }
+};
+
+interface Opened {
+  readonly loaded: LoadedSpec;
+  readonly source: DialogueSource;
+  /** State of the source when it was opened. */
+  readonly before: string;
+  readonly share: Share;
 }
 
-interface Workshop {
-  readonly options: PackOptions;
-  readonly digests: FileDigests;
-}
-
-async function build(
-  loaded: LoadedSpec,
-  source: DialogueSource,
-  { options, digests }: Workshop,
-): Promise<{ readonly lock: DatasetLock; readonly shardsReused: number }> {
-  const { spec } = loaded;
-  const { signal, onProgress = () => {} } = options;
-  const assembler = { source, readClip: clipReader() };
-  const { entries, drops } = await survey(source, assembler, {
-    onBadClip: spec.audio.onBadClip,
-    onDialogue: (done) => onProgress({ phase: "check", done, total: null }),
-    signal,
-  });
-  const heldOut = heldOutStems(spec);
-  const slugs = source.roles.filter((role) => heldOut.has(role.stem)).map((role) => role.slug);
-  const splits = splitEntries(entries, new Set(slugs), spec.splits);
-  const gates = checkGates({ spec, roles: source.roles, strangers: source.strangers, splits });
-  requireGates(gates);
-  const planned = planShards(splits, source.roles, spec.shards);
-  const folder = packedFolder(options.project, spec.name);
-  let done = 0;
-  const onRows = (rows: number): void => {
-    done += rows;
-    onProgress({ phase: "write", done, total: entries.length });
+async function packSource(options: PackOptions, opened: Opened): Promise<PackResult | PackWaiting> {
+  const { project, name } = options;
+  const digests = await openFileDigests(join(project.state, "datasets", `${name}.files.json`));
+  const lockPath = lockFile(project, name);
+  const receipt = join(project.state, "datasets", `${name}.packed.json`);
+  const stamp: PackStamp = {
+    specDigest: opened.loaded.digest,
+    builder: BUILDER,
+    sourceStamp: opened.before,
+    allow: { ...options.allow },
   };
-  const world = { folder, source, assembler, digests, settings: spec.shards, onRows, signal };
-  const written = await writeShards(planned, world);
-  await removeStrangers(folder, planned, options.clock ?? systemClock);
-  const shards: Record<Split, ShardEntry[]> = { train: [], dev: [], ood: [], test: [] };
-  for (const [index, entry] of written.entries.entries()) {
-    const split = planned[index]?.split;
-    if (split) shards[split].push(entry);
+  const claim = { lockPath, receipt, stamp, digests, folder: packedFolder(project, name) };
+  const current = await currentLock(claim);
+  if (current) {
+    await digests.save();
+    const shardsReused = shardsOf(current).length;
+    return { outcome: "packed", lock: current, lockPath, reused: true, shardsReused, lockChanged: false };
   }
+  const built = await build(options, opened, digests);
+  await digests.save();
+  if (built.outcome === "waiting") return built;
+  const before = await readIfExists(lockPath);
+  await writeJson(lockPath, built.lock);
+  await writeReceipt(claim);
+  const after = await readIfExists(lockPath);
   return {
-    lock: lockOf({ loaded, roles: source.roles, splits, shards, drops, gates }),
-    shardsReused: written.reused,
+    outcome: "packed",
+    lock: built.lock,
+    lockPath,
+    reused: false,
+    shardsReused: built.shardsReused,
+    lockChanged: before !== undefined && before !== after,
   };
 }
 
-function shardsOf(lock: DatasetLock): readonly ShardEntry[] {
-  return SPLITS.flatMap((split) => lock.splits[split].shards);
+type Built =
+  | { readonly outcome: "built"; readonly lock: DatasetLock; readonly shardsReused: number }
+  | PackWaiting;
+
+async function build(options: PackOptions, opened: Opened, digests: FileDigests): Promise<Built> {
+  const { project, name, threads } = options;
+  const { share } = opened;
+  const crew = await openCrew({ project, name, strict: options.strict ?? false }, threads);
+  try {
+    const parts = openSurveyParts(
+      packedFolder(project, name),
+      digestOf([opened.loaded.digest, BUILDER, opened.before]),
+    );
+    await parts.removeOthers();
+    const watch = watcher(options, "check", null);
+    const { survey, missing } = await surveyUnits(opened.source.units, { crew, parts, share, watch });
+    if (missing > 0) return { outcome: "waiting", for: "survey", missing };
+    const division = await divide({ ...opened, survey }, options);
+    requireGates(division.gates, options.allow);
+    const planned = planShards(division.splits, opened.source.roles, opened.loaded.spec);
+    const folder = packedFolder(project, name);
+    const total = planned.reduce((sum, shard) => sum + shard.entries.length, 0);
+    const written = await writeShards(planned, {
+      folder,
+      crew,
+      digests,
+      share,
+      watch: watcher(options, "write", total),
+    }).catch(async (error: unknown) => {
+      // What the survey says of this source is no longer so; the next run must read it anew.
+      if (error instanceof UserError && error.code === "SOURCE_CHANGED") await parts.clear();
+      throw error;
+    });
+    const open = written.entries.filter((entry) => entry === undefined).length;
+    if (open > 0) return { outcome: "waiting", for: "shards", missing: open };
+    await requireUnchanged(options, opened);
+    await removeStrangers(folder, planned, options.clock ?? systemClock);
+    return {
+      outcome: "built",
+      lock: finish(opened, { division, planned, written }),
+      shardsReused: written.reused,
+    };
+  } finally {
+    await crew.close();
+  }
+}
+
+function finish(
+  { loaded, source }: Opened,
+  {
+    division,
+    planned,
+    written,
+  }: {
+    readonly division: Division;
+    readonly planned: readonly PlannedShard[];
+    readonly written: { readonly entries: readonly (ShardEntry | undefined)[] };
+  },
+): DatasetLock {
+  const shards: Record<Split, ShardEntry[]> = { train: [], dev: [], ood: [], test: [] };
+  for (const [index, { split }] of planned.entries()) {
+    const entry = written.entries[index];
+    if (entry) shards[split].push(entry);
+  }
+  const sourceRevision = source.revision ?? loaded.spec.source.revision;
+  return lockOf({ loaded, roles: source.roles, sourceRevision, shards, ...division });
+}
+
+async function requireUnchanged({ signal }: PackOptions, { loaded, source, before }: Opened): Promise<void> {
+  if ((await sourceStamp(source.folder, signal)) === before) return;
+  throw new UserError(
+    "SOURCE_CHANGED",
+    `The corpus in ${loaded.sourceFolder} changed while it was being packed`,
+    { hint: "run the same command again when nothing writes to it any more" },
+  );
+}
+
+function watcher(
+  { onProgress = () => {}, signal }: PackOptions,
+  phase: PackProgress["phase"],
+  total: number | null,
+): { readonly onDialogues: (count: number) => void; readonly signal: AbortSignal | undefined } {
+  let done = 0;
+  return {
+    signal,
+    onDialogues: (count) => {
+      done += count;
+      onProgress({ phase, done, total });
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { digestOf } from "../../core/hash.ts";
 import { SPLITS, type DatasetSpec, type RoleEntry, type Split } from "../schema.ts";
 import { BUILDER } from "./lock.ts";
 import type { SplitEntries } from "./split.ts";
-import type { Entry } from "./survey.ts";
+import type { Entry } from "./entry.ts";
 
 /** A shard before it is written. */
 export interface PlannedShard {
@@ -18,7 +18,7 @@ export interface PlannedShard {
 export const planShards = (
   splits: SplitEntries,
   roles: readonly RoleEntry[],
-  settings: DatasetSpec["shards"],
+  { shards: settings, audio }: Pick<DatasetSpec, "shards" | "audio">,
 ): readonly PlannedShard[] => {
   const bySlug = new Map(roles.map((role) => [role.slug, role]));
   return SPLITS.flatMap((split) => {
@@ -31,6 +31,7 @@ export const planShards = (
         builder: BUILDER,
         rowGroupBytes: settings.rowGroupBytes,
         footer: settings.footer,
+        codec: audio.codec,
         rows: entries.map((entry) => {
           const { displayName, language, source } = bySlug.get(entry.roleId) ?? {};
           return [entry.id, entry.contentSha256, displayName, language, source];

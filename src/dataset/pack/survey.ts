@@ -1,111 +1,53 @@
-import { UserError } from "../../core/errors.ts";
-import type { DatasetSpec, DialogueKind, Drop } from "../schema.ts";
-import type { DialogueSource, Found, Place } from "../source/source.ts";
-import { compare, pairHash } from "../text.ts";
-import { assemble, dialogueId, type Assembled, type Assembler } from "./assemble.ts";
-
-/** What is remembered of a dialogue between the two passes: no text, no audio. */
-export interface Entry {
-  readonly id: string;
-  readonly roleId: string;
-  readonly stem: string;
-  readonly kind: DialogueKind;
-  readonly pool: Found["pool"];
-  readonly place: Place;
-  readonly contentSha256: string;
-  /** Samples of all clips at 16 kHz. */
-  readonly samples: number;
-  /** Bytes the row takes in a shard, about. */
-  readonly bytes: number;
-  readonly turns: number;
-  /** A hash per question and answer. */
-  readonly pairs: readonly string[];
-  /** A hash per role clip. */
-  readonly roleAudio: readonly string[];
-  readonly promptFromProfile: boolean;
-  readonly hasPrompt: boolean;
-}
+import type { Drop } from "../schema.ts";
+import { compare } from "../text.ts";
+import type { Crew } from "./crew.ts";
+import type { Entry, UnitSurvey } from "./entry.ts";
+import type { Watch } from "./hand.ts";
+import type { Share } from "./share.ts";
+import type { SurveyParts } from "./survey-parts.ts";
 
 export interface Survey {
   readonly entries: readonly Entry[];
   readonly drops: readonly Drop[];
 }
 
-export interface SurveyOptions {
-  readonly onBadClip: DatasetSpec["audio"]["onBadClip"];
-  readonly onDialogue: (done: number) => void;
-  readonly signal: AbortSignal | undefined;
+export interface SurveyWorld {
+  readonly crew: Crew;
+  readonly parts: SurveyParts;
+  readonly share: Share;
+  readonly watch: Watch;
 }
 
 /**
- * First pass: every dialogue is read, its audio decoded and hashed, and then forgotten but for an Entry. Dialogues that
- * cannot be used are drops, repetitions within the training pool too. UserErrors `SOURCE_JSON_INVALID`, `CLIP_BAD`.
+ * First pass: every dialogue is read, its audio decoded and hashed, and then forgotten but for an Entry. Units that were
+ * surveyed before, here or by another machine with the same packed folder, are not read again. `missing` counts the
+ * units of other shares that nobody has surveyed yet; the survey is whole when it is 0.
  */
-export const survey = async (
-  source: DialogueSource,
-  assembler: Assembler,
-  options: SurveyOptions,
-): Promise<Survey> => {
-  const entries: Entry[] = [];
-  const drops: Drop[] = [];
-  let done = 0;
-  for await (const found of source.dialogues(options.signal)) {
-    options.signal?.throwIfAborted();
-    const result = await inspect(found, assembler, options);
-    if ("id" in result) entries.push(result);
-    else drops.push(result);
-    options.onDialogue(++done);
+export const surveyUnits = async (
+  units: readonly string[],
+  { crew, parts, share, watch }: SurveyWorld,
+): Promise<{ readonly survey: Survey; readonly missing: number }> => {
+  const known = new Map<string, UnitSurvey>();
+  const open: string[] = [];
+  for (const [index, unit] of units.entries()) {
+    const part = await parts.read(unit);
+    if (part) known.set(unit, part);
+    else if (share.includes(index)) open.push(unit);
   }
-  const unique = withoutRepetitions(entries);
-  return {
-    entries: unique.entries.toSorted((a, b) => compare(a.id, b.id)),
-    drops: [...drops, ...unique.drops].toSorted((a, b) => compare(dropKey(a), dropKey(b))),
-  };
+  for (const part of known.values()) watch.onDialogues(part.entries.length + part.drops.length);
+  await crew.each(open, async (unit, hand) => {
+    const part = await hand.survey(unit, watch);
+    await parts.write(unit, part);
+    known.set(unit, part);
+  });
+  return { survey: joined([...known.values()]), missing: units.length - known.size };
 };
 
-async function inspect(found: Found, assembler: Assembler, options: SurveyOptions): Promise<Entry | Drop> {
-  const { content, role, kind, place } = found;
-  if (content.outcome === "unusable") {
-    const { reason, turn, detail, label } = content;
-    return { reason, role: role.stem, dialogue: `${place.file}: ${label}`, turn, detail };
-  }
-  const named = { role, kind, draft: content.draft };
-  const result = await assemble(named, assembler);
-  if (result.outcome === "dialogue") return entryOf(found, result, content.draft.promptFromProfile);
-  const id = dialogueId(named);
-  if (options.onBadClip === "fail") {
-    throw new UserError(
-      "CLIP_BAD",
-      `${role.stem}, ${place.file} dialogue ${place.index} (${id}), turn ${result.turn}: ${result.detail}`,
-      { hint: "repair the clip, or set audio.onBadClip to drop" },
-    );
-  }
-  const { reason, turn, detail } = result;
-  return { reason, role: role.stem, dialogue: `${place.file}: ${id}`, turn, detail };
-}
-
-function entryOf({ role, pool, place }: Found, assembled: Assembled, promptFromProfile: boolean): Entry {
-  const { dialogue, samples, roleAudio } = assembled;
-  const texts = [
-    dialogue.systemPrompt ?? "",
-    dialogue.context ?? "",
-    ...dialogue.turns.flatMap((turn) => [turn.userText, turn.roleText]),
-  ];
+function joined(parts: readonly UnitSurvey[]): Survey {
+  const unique = withoutRepetitions(parts.flatMap(({ entries }) => entries));
   return {
-    id: dialogue.id,
-    roleId: dialogue.roleId,
-    stem: role.stem,
-    kind: dialogue.kind,
-    pool,
-    place,
-    contentSha256: dialogue.contentSha256,
-    samples,
-    bytes: samples * 2 + texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
-    turns: dialogue.turns.length,
-    pairs: dialogue.turns.map((turn) => pairHash(turn.userText, turn.roleText)),
-    roleAudio,
-    promptFromProfile,
-    hasPrompt: dialogue.systemPrompt !== null,
+    entries: unique.entries.toSorted((a, b) => compare(a.id, b.id)),
+    drops: [...parts.flatMap(({ drops }) => drops), ...unique.drops].toSorted(byPlace),
   };
 }
 
@@ -119,17 +61,22 @@ function withoutRepetitions(entries: readonly Entry[]): Survey {
     .toSorted((a, b) => compare(a.contentSha256, b.contentSha256) || compare(a.place.file, b.place.file));
   for (const entry of pool) {
     if (!kept.has(entry.id)) kept.set(entry.id, entry);
-    else
-      drops.push({
-        reason: "duplicate",
-        role: entry.stem,
-        dialogue: `${entry.place.file}: ${entry.id}`,
-        turn: null,
-        detail: "another dialogue of this role has the same text",
-      });
+    else drops.push(dropOf(entry, "duplicate", "another dialogue of this role has the same text"));
   }
   return { entries: [...kept.values(), ...entries.filter((entry) => entry.pool === "test")], drops };
 }
+
+/** A dialogue that is left out as a whole. */
+export const dropOf = (entry: Entry, reason: string, detail: string): Drop => ({
+  reason,
+  role: entry.stem,
+  dialogue: `${entry.place.file}: ${entry.id}`,
+  turn: null,
+  detail,
+});
+
+/** The order of drops in a lock. */
+export const byPlace = (a: Drop, b: Drop): number => compare(dropKey(a), dropKey(b));
 
 const dropKey = (drop: Drop): string =>
   [drop.role, drop.dialogue, drop.turn ?? -1, drop.reason, drop.detail].join("\u0000");

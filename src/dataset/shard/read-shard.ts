@@ -10,11 +10,13 @@ import { toDialogue, toText, type DialogueText } from "./row.ts";
 export interface Shard {
   readonly path: string;
   readonly rows: number;
+  /** Bytes of all columns before compression, as the footer states them. */
+  readonly uncompressedBytes: number;
   /** The feature description in the footer, as stored. */
   readonly footer: string | undefined;
   /** Row by number, 0-based. RangeError when there is none. Reads the pages of this row only. */
   row(index: number): Promise<Dialogue>;
-  /** Number of the row with this id, or undefined. */
+  /** Number of the row with this id (the first of several), or undefined. All ids are read once per opening. */
   find(id: string): Promise<number | undefined>;
   ids(): Promise<readonly string[]>;
   /** All rows in order, without audio: a thousandth of the bytes. */
@@ -64,14 +66,20 @@ function shardOf(path: string, { file, buffer, metadata }: Opened): Shard {
     const found = await parquetReadObjects({ file: buffer, metadata, utf8: false, columns: ["id"] });
     return found.map((row) => String(row["id"]));
   };
+  let numbers: Promise<ReadonlyMap<string, number>> | undefined;
+  const numbersById = async (): Promise<ReadonlyMap<string, number>> => {
+    const found = [...(await ids()).entries()];
+    return new Map(found.toReversed().map(([number, id]) => [id, number]));
+  };
   return {
     path,
     rows,
+    uncompressedBytes: Number(metadata.row_groups.reduce((sum, group) => sum + group.total_byte_size, 0n)),
     footer: metadata.key_value_metadata?.find(({ key }) => key === FOOTER_KEY)?.value,
     ids,
     find: async (id) => {
-      const index = (await ids()).indexOf(id);
-      return index === -1 ? undefined : index;
+      numbers ??= numbersById();
+      return (await numbers).get(id);
     },
     row: async (index) => {
       if (!Number.isInteger(index) || index < 0 || index >= rows)

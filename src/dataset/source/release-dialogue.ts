@@ -28,12 +28,15 @@ const RawDialogue = z.looseObject({
   category: optional,
 });
 
+/** The source of a spec in the released layout. */
+export type ReleaseSpec = Extract<DatasetSpec["source"], { format: "speechrole-release" }>;
+
 /** What the reading of a dialogue needs to know beside its JSON. */
 export interface ReleaseContext {
   readonly kind: DialogueKind;
   /** Text of the role's profile, if there is one. */
   readonly profile: string | null;
-  readonly source: Pick<DatasetSpec["source"], "references" | "trainReference">;
+  readonly source: Pick<ReleaseSpec, "references" | "trainReference">;
   readonly file: (path: string) => ClipSource;
 }
 

@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { ReadClip } from "../../audio/index.ts";
 import { systemCode, UserError } from "../../core/errors.ts";
 import { exists } from "../../core/files.ts";
 import { sha256 } from "../../core/hash.ts";
@@ -60,10 +61,12 @@ export const findRoleFiles = async (folder: string, roles: readonly RoleEntry[])
 export const describeRole = async (
   folder: string,
   role: RoleEntry,
+  readVoice: ReadClip,
 ): Promise<{ readonly role: SourceRole; readonly profile: string | null }> => {
   const tree = (await firstExisting(folder, METADATA_TREES, "role_profiles")) ?? METADATA_TREES[0] ?? "";
   const profile = await readEitherForm(folder, `${tree}/role_profiles/${role.stem}_profile.txt`);
   const voice = await readEitherForm(folder, `${tree}/role_voices/${role.stem}.wav`);
+  const clip = voice === null ? undefined : readVoice(voice);
   const text =
     profile === null
       ? ""
@@ -78,6 +81,7 @@ export const describeRole = async (
       ...role,
       profileSha256: profile === null ? null : sha256(profile),
       referenceClipSha256: voice === null ? null : sha256(voice),
+      referencePcmSha256: clip?.outcome === "clip" ? clip.pcmSha256 : null,
     },
     profile: textFault(text) === undefined ? text : null,
   };

@@ -1,11 +1,11 @@
 import { open } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { openClipReader } from "../../audio/index.ts";
 import { messageOf, systemCode, UserError } from "../../core/errors.ts";
 import { ByteFault, jsonError, parseJsonBytes } from "../json/bytes.ts";
 import { arrayElements } from "../json/elements.ts";
-import type { DatasetSpec } from "../schema.ts";
 import { decodeDataUrl } from "./data-url.ts";
-import { readReleased, type ReleaseContext } from "./release-dialogue.ts";
+import { readReleased, type ReleaseContext, type ReleaseSpec } from "./release-dialogue.ts";
 import { describeRole, findRoleFiles, readEitherForm, type RoleFile } from "./release-files.ts";
 import { readRoles } from "./roles.ts";
 import type { ClipBytes, ClipFault, ClipSource, DialogueSource, Draft, Found } from "./source.ts";
@@ -15,11 +15,13 @@ import type { ClipBytes, ClipFault, ClipSource, DialogueSource, Draft, Found } f
  * test_data/{single,multi}_turn/ROLE.json with audio beside them or inline, described by a role manifest. Who speaks
  * is taken from the file a dialogue stands in and its place there, never from the name of a clip.
  */
-export const openRelease = async (spec: DatasetSpec["source"], folder: string): Promise<DialogueSource> => {
+export const openRelease = async (spec: ReleaseSpec, folder: string): Promise<DialogueSource> => {
   const entries = await readRoles(join(folder, spec.roles));
   const tree = await findRoleFiles(folder, entries);
-  const described = await Promise.all(entries.map(async (entry) => describeRole(folder, entry)));
+  const readVoice = await openClipReader();
+  const described = await Promise.all(entries.map(async (entry) => describeRole(folder, entry, readVoice)));
   const profiles = new Map(described.map(({ role, profile }) => [role.slug, profile]));
+  const files = new Map(tree.files.map((file) => [file.file, file]));
   const contextOf = ({ role, kind }: Pick<RoleFile, "role" | "kind">): ReleaseContext => ({
     kind,
     profile: profiles.get(role.slug) ?? null,
@@ -28,13 +30,17 @@ export const openRelease = async (spec: DatasetSpec["source"], folder: string): 
   });
   return {
     roles: described.map(({ role }) => role),
+    units: [...files.keys()],
+    revision: null,
     folder,
     strangers: tree.strangers,
-    async *dialogues(signal) {
-      for (const file of tree.files) yield* dialoguesOf(folder, file, { context: contextOf(file), signal });
+    async *dialogues(unit, signal) {
+      const file = files.get(unit);
+      if (file) yield* dialoguesOf(folder, file, { context: contextOf(file), signal });
     },
     read: async (found) => readAgain(folder, found, contextOf(found)),
     clip: async (source) => readClip(source, [folder, ...tree.bases]),
+    close: async () => undefined,
   };
 };
 
@@ -80,6 +86,7 @@ const NO_CLIP = new Set(["EISDIR", "ENOTDIR", "ENAMETOOLONG", "ERR_INVALID_ARG_V
 
 async function readClip(source: ClipSource, bases: readonly string[]): Promise<ClipBytes | ClipFault> {
   if (source.kind === "inline") return decodeDataUrl(source.data);
+  if (source.kind === "bytes") return { outcome: "bytes", bytes: source.bytes };
   for (const base of bases) {
     const path = resolve(base, source.path);
     if (!isInside(bases[0] ?? base, path))

@@ -1,9 +1,11 @@
 import type { DialogueKind, ReferenceBackend, RoleEntry } from "../schema.ts";
+import type { Place } from "./place.ts";
 
-/** A clip before it is read: a file, named as the source names it, or audio inside the JSON. */
+/** A clip before it is read: a file, named as the source names it, audio inside the JSON, or the bytes of a column. */
 export type ClipSource =
   | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "inline"; readonly data: string };
+  | { readonly kind: "inline"; readonly data: string }
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
 export interface DraftTurn {
   readonly userText: string;
@@ -20,15 +22,6 @@ export interface Draft {
   /** The source had no system prompt: it was built from the role's profile. */
   readonly promptFromProfile: boolean;
   readonly turns: readonly DraftTurn[];
-}
-
-/** Where a dialogue stands, enough to read it again. */
-export interface Place {
-  /** Relative to the source folder, with forward slashes. */
-  readonly file: string;
-  readonly index: number;
-  readonly start: number;
-  readonly end: number;
 }
 
 export interface Unusable {
@@ -60,6 +53,8 @@ export interface Found {
 export interface SourceRole extends RoleEntry {
   readonly profileSha256: string | null;
   readonly referenceClipSha256: string | null;
+  /** SHA-256 of the samples of the reference clip in the stored form; null without a clip, or with an unreadable one. */
+  readonly referencePcmSha256: string | null;
 }
 
 export interface ClipFault {
@@ -78,12 +73,17 @@ export interface ClipBytes {
  */
 export interface DialogueSource {
   readonly roles: readonly SourceRole[];
-  /** Folder (absolute) that holds every file whose content decides the result. */
+  /** Parts that can be read by themselves and at once, such as files: together they are the whole source, none twice. */
+  readonly units: readonly string[];
+  /** Which state this is, where the source knows better than its spec; else null. */
+  readonly revision: string | null;
+  /** Folder or file (absolute) that holds everything whose content decides the result. */
   readonly folder: string;
   /** Files that belong to no role of the manifest, relative to the source folder. */
   readonly strangers: readonly string[];
-  dialogues(signal?: AbortSignal): AsyncIterable<Found>;
+  dialogues(unit: string, signal?: AbortSignal): AsyncIterable<Found>;
   /** The same dialogue again. UserError `SOURCE_CHANGED` when it is not there any more. */
   read(found: Pick<Found, "role" | "kind" | "place">): Promise<Draft>;
   clip(source: ClipSource): Promise<ClipBytes | ClipFault>;
+  close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { loadSpec, verifyDataset } from "../../../dataset/index.ts";
+import { loadSpec, packedFolder, readShardFacts, verifyDataset, type Gate } from "../../../dataset/index.ts";
 import { defineCommand } from "../../command.ts";
 import { bytesText, countText } from "../../quantities.ts";
 import { summaryOf } from "./summary.ts";
@@ -7,18 +7,39 @@ export const datasetCheck = defineCommand({
   positionals: { name: { describe: "Data set: datasets/NAME.yaml" } },
   options: {},
   json: true,
-  details: "Hashes every shard. Tells too when the spec says something else than when it was packed.",
+  details:
+    "Hashes every shard against the lock, then compares rows, turns, roles and ids in the shards with it, and says how the gates stood. Tells too when the spec says something else than when it was packed.",
   examples: ["understudy dataset check greenroom"],
-  handler: async ({ name }, { print, ...context }) => {
+  handler: async ({ name }, { print, signal, ...context }) => {
     const project = await context.project();
     const { digest, file } = await loadSpec(project, name);
-    const lock = await verifyDataset(project, name);
-    const { shards, bytes } = summaryOf(lock);
-    const specChanged = digest !== lock.specDigest;
-    print.result({ name, verified: true, shards, bytes, specChanged }, () => [
-      `${name}: ${countText(shards)} shards, ${bytesText(bytes)}, are what the lock says`,
-    ]);
-    if (specChanged)
-      print.warn(`${file} has changed since ${name} was packed: understudy dataset pack ${name}`);
+    let hashed = 0;
+    const onHash = ({ path, bytes }: { readonly path: string; readonly bytes: number }): void => {
+      print.progress(`checking ${path}, ${bytesText(bytes)}; ${bytesText(hashed)} checked`);
+      hashed += bytes;
+    };
+    try {
+      const lock = await verifyDataset(project, name, { full: true, signal, onHash });
+      print.progress("comparing rows, roles and ids with the lock");
+      await readShardFacts(lock, packedFolder(project, name), signal);
+      const { shards, bytes, dialogues } = summaryOf(lock);
+      const specChanged = digest !== lock.specDigest;
+      const value = { name, verified: true, shards, bytes, dialogues, specChanged, gates: lock.gates };
+      print.result(value, () => [
+        `${name}: ${countText(shards)} shards, ${bytesText(bytes)}, are what the lock says`,
+        `  ${countText(dialogues)} dialogues, each with an id of its own; roles and turns as in the lock`,
+        ...lock.gates.map(gateLine),
+      ]);
+      if (specChanged)
+        print.warn(`${file} has changed since ${name} was packed: understudy dataset pack ${name}`);
+    } finally {
+      print.progress("");
+    }
   },
 });
+
+/** `gate unique_ids: ok, 184 ids` */
+export const gateLine = ({ name, passed, detail, allowed }: Gate): string => {
+  if (passed) return `gate ${name}: ok, ${detail}`;
+  return `gate ${name}: VIOLATED${allowed === null ? "" : ` and allowed (${allowed})`}, ${detail}`;
+};

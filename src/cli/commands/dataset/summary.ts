@@ -5,12 +5,17 @@ export interface SplitSummary {
   readonly dialogues: number;
   readonly turns: number;
   readonly audioSeconds: number;
+  /** Of the users' clips, which is what a model hears. */
+  readonly userSeconds: number;
+  /** Of the answers, which is what it learns; estimated. */
+  readonly labelTokens: number;
   readonly shards: number;
   readonly bytes: number;
 }
 
 export interface DatasetSummary {
   readonly splits: Readonly<Record<Split, SplitSummary>>;
+  readonly dialogues: number;
   readonly shards: number;
   readonly bytes: number;
 }
@@ -18,14 +23,20 @@ export interface DatasetSummary {
 /** Totals of a lock, for people and `--json`. */
 export const summaryOf = (lock: DatasetLock): DatasetSummary => {
   const of = (split: Split): SplitSummary => {
-    const { rows, turns, audioSeconds, shards } = lock.splits[split];
+    const { rows, turns, audioSeconds, userSeconds, tokens, shards } = lock.splits[split];
     const bytes = shards.reduce((sum, shard) => sum + shard.bytes, 0);
-    return { dialogues: rows, turns, audioSeconds, shards: shards.length, bytes };
+    return {
+      dialogues: rows,
+      turns,
+      audioSeconds,
+      userSeconds,
+      labelTokens: tokens.labels,
+      shards: shards.length,
+      bytes,
+    };
   };
   const splits = { train: of("train"), dev: of("dev"), ood: of("ood"), test: of("test") };
-  return {
-    splits,
-    shards: SPLITS.reduce((sum, split) => sum + splits[split].shards, 0),
-    bytes: SPLITS.reduce((sum, split) => sum + splits[split].bytes, 0),
-  };
+  const total = (what: "dialogues" | "shards" | "bytes"): number =>
+    SPLITS.reduce((sum, split) => sum + splits[split][what], 0);
+  return { splits, dialogues: total("dialogues"), shards: total("shards"), bytes: total("bytes") };
 };

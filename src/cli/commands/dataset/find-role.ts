@@ -1,0 +1,16 @@
+import { UserError } from "../../../core/errors.ts";
+import { didYouMean } from "../../../core/near-matches.ts";
+import type { DatasetLock, LockedRole } from "../../../dataset/index.ts";
+
+/** A role by id, name or file stem. UserError `ROLE_UNKNOWN`. */
+export const findRole = ({ roles }: DatasetLock, wanted: string): LockedRole => {
+  const form = wanted.normalize("NFC");
+  const found = roles.find(({ id, name, stem }) => [id, name, stem].includes(form));
+  if (found) return found;
+  const known = roles.flatMap(({ id, name, stem }) => [id, name, stem]);
+  throw new UserError(
+    "ROLE_UNKNOWN",
+    `There is no role "${wanted}"${didYouMean(wanted, [...new Set(known)])}`,
+    { hint: `roles here: ${roles.map(({ id }) => id).join(", ")}` },
+  );
+};

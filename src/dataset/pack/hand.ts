@@ -1,0 +1,116 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { openClipReader } from "../../audio/index.ts";
+import { InternalError, UserError } from "../../core/errors.ts";
+import { sha256File } from "../../core/hash.ts";
+import type { Project } from "../../core/project.ts";
+import { loadSpec, packedFolder, type LoadedSpec } from "../load-spec.ts";
+import type { Dialogue, Drop, RoleEntry } from "../schema.ts";
+import { writeShard } from "../shard/write-shard.ts";
+import { openSource } from "../source/open-source.ts";
+import type { DialogueSource } from "../source/source.ts";
+import { assemble, type Assembler } from "./assemble.ts";
+import type { Entry, UnitSurvey } from "./entry.ts";
+import { inspect } from "./inspect.ts";
+
+/** What one thread does of a pack: it reads units of the source, and it writes shards. */
+export interface Hand {
+  /** Every dialogue of a unit, read, decoded, hashed and forgotten but for an entry. UserErrors `SOURCE_JSON_INVALID`, `CLIP_BAD`, … */
+  survey(unit: string, watch: Watch): Promise<UnitSurvey>;
+  /** Writes a shard from the rows of its entries. UserErrors `SOURCE_CHANGED`, `DISK_FULL`. */
+  write(shard: ShardTask, watch: Watch): Promise<{ readonly bytes: number; readonly sha256: string }>;
+  close(): Promise<void>;
+}
+
+export interface Watch {
+  readonly onDialogues: (count: number) => void;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface ShardTask {
+  /** Relative to the packed folder. */
+  readonly path: string;
+  readonly entries: readonly Pick<Entry, "roleId" | "kind" | "place" | "contentSha256">[];
+}
+
+/** What a hand is opened with; plain data, since it travels to threads. */
+export interface HandSetup {
+  readonly project: Project;
+  readonly name: string;
+  /** Stop at the first dialogue that would be dropped. */
+  readonly strict: boolean;
+}
+
+/** Opens the source of a data set for one thread. UserErrors of `loadSpec` and `openSource`. */
+export const openHand = async ({ project, name, strict }: HandSetup): Promise<Hand> => {
+  const loaded = await loadSpec(project, name);
+  const source = await openSource(loaded, project);
+  const assembler = { source, readClip: await openClipReader(loaded.spec.audio.codec) };
+  return {
+    survey: async (unit, watch) => surveyUnit(unit, { loaded, source, assembler, watch, strict }),
+    write: async (shard, watch) => {
+      const path = join(packedFolder(project, name), shard.path);
+      await writeShard(path, rowsOf(shard, { source, assembler, watch }), loaded.spec.shards);
+      const { size } = await stat(path);
+      return { bytes: size, sha256: await sha256File(path) };
+    },
+    close: async () => source.close(),
+  };
+};
+
+interface Workplace {
+  readonly source: DialogueSource;
+  readonly assembler: Assembler;
+  readonly watch: Watch;
+}
+
+async function surveyUnit(
+  unit: string,
+  {
+    loaded,
+    source,
+    assembler,
+    watch,
+    strict,
+  }: Workplace & { readonly loaded: LoadedSpec; readonly strict: boolean },
+): Promise<UnitSurvey> {
+  const entries: Entry[] = [];
+  const drops: Drop[] = [];
+  for await (const found of source.dialogues(unit, watch.signal)) {
+    watch.signal?.throwIfAborted();
+    const result = await inspect(found, assembler, loaded.spec);
+    if ("id" in result) entries.push(result);
+    else if (strict) throw strictly(result);
+    else drops.push(result);
+    watch.onDialogues(1);
+  }
+  return { entries, drops };
+}
+
+function strictly({ reason, role, dialogue, turn, detail }: Drop): UserError {
+  const where = turn === null ? "" : `, turn ${turn}`;
+  return new UserError("DIALOGUE_BAD", `${role}, ${dialogue}${where}: ${reason}: ${detail}`, {
+    hint: "repair it, or pack without --strict: it is then left out, counted and listed",
+  });
+}
+
+async function* rowsOf(
+  { entries }: ShardTask,
+  { source, assembler, watch }: Workplace,
+): AsyncGenerator<Dialogue> {
+  const roles = new Map<string, RoleEntry>(source.roles.map((role) => [role.slug, role]));
+  for (const entry of entries) {
+    watch.signal?.throwIfAborted();
+    const role = roles.get(entry.roleId);
+    if (!role) throw new InternalError("ROLE_VANISHED", `${entry.roleId} is no role of the source`);
+    const draft = await source.read({ role, kind: entry.kind, place: entry.place });
+    const result = await assemble({ role, kind: entry.kind, draft }, assembler);
+    if (result.outcome === "bad-clip" || result.dialogue.contentSha256 !== entry.contentSha256) {
+      throw new UserError("SOURCE_CHANGED", `${entry.place.file} changed while it was being packed`, {
+        hint: "run the same command again when nothing writes to the corpus any more",
+      });
+    }
+    yield result.dialogue;
+    watch.onDialogues(1);
+  }
+}

@@ -1,0 +1,127 @@
+import { CLIP_RATE, type ReadyClip } from "../../audio/index.ts";
+import { UserError } from "../../core/errors.ts";
+import { REFERENCE_BACKENDS, type DatasetSpec, type Drop } from "../schema.ts";
+import type { Draft, Found } from "../source/source.ts";
+import { normalised, pairHash, questionHash } from "../text.ts";
+import { assemble, clipsOf, dialogueId, type Assembled, type Assembler, type TurnClips } from "./assemble.ts";
+import { checkAnswers } from "./checks.ts";
+import { shortDigest, type Entry } from "./entry.ts";
+
+/**
+ * Reads a dialogue with its audio and keeps an Entry of it, or says why it is left out. UserError `CLIP_BAD` where the
+ * spec wants to stop at a bad clip.
+ */
+export const inspect = async (
+  found: Found,
+  assembler: Assembler,
+  spec: DatasetSpec,
+): Promise<Entry | Drop> => {
+  const { content, role, kind, place } = found;
+  const dropped = (
+    label: string,
+    { reason, turn, detail }: Pick<Drop, "reason" | "turn" | "detail">,
+  ): Drop => ({
+    reason,
+    role: role.stem,
+    dialogue: `${place.file}: ${label}`,
+    turn,
+    detail,
+  });
+  if (content.outcome === "unusable") return dropped(content.label, content);
+  const named = { role, kind, draft: content.draft };
+  const result = await assemble(named, assembler);
+  const id = dialogueId(named);
+  if (result.outcome === "bad-clip") {
+    if (spec.audio.onBadClip === "drop") return dropped(id, result);
+    throw new UserError(
+      "CLIP_BAD",
+      `${role.stem}, ${place.file} dialogue ${place.index} (${id}), turn ${result.turn}: ${result.detail}`,
+      { hint: "repair the clip, or set audio.onBadClip to drop" },
+    );
+  }
+  const fault = checkAnswers(role.language, spokenAnswers(result), spec.checks);
+  return fault ? dropped(id, fault) : entryOf(found, content.draft, { assembled: result, spec });
+};
+
+function spokenAnswers({ dialogue, clips }: Assembled): Parameters<typeof checkAnswers>[1] {
+  return dialogue.turns.map((turn, index) => ({
+    text: turn.roleText,
+    seconds: Object.fromEntries(
+      REFERENCE_BACKENDS.flatMap((backend) => {
+        const clip = clips[index]?.role[backend];
+        return clip ? [[backend, clip.measures.seconds] as const] : [];
+      }),
+    ),
+  }));
+}
+
+interface Inspected {
+  readonly assembled: Assembled;
+  readonly spec: DatasetSpec;
+}
+
+function entryOf({ role, kind, pool, place }: Found, draft: Draft, { assembled, spec }: Inspected): Entry {
+  const { dialogue, clips } = assembled;
+  const { turns } = dialogue;
+  const all = clips.flatMap(clipsOf);
+  const roleClips = clips.flatMap(({ role: spoken }) =>
+    REFERENCE_BACKENDS.flatMap((name) => spoken[name] ?? []),
+  );
+  const texts = [
+    dialogue.systemPrompt,
+    dialogue.context,
+    ...turns.flatMap((turn) => [turn.userText, turn.roleText]),
+  ];
+  return {
+    id: dialogue.id,
+    roleId: dialogue.roleId,
+    stem: role.stem,
+    language: role.language,
+    kind,
+    pool,
+    place,
+    contentSha256: dialogue.contentSha256,
+    samples: samplesOf(all),
+    userSamples: samplesOf(clips.map(({ user }) => user)),
+    bytes:
+      all.reduce((sum, clip) => sum + clip.bytes.length, 0) +
+      texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0),
+    turns: turns.length,
+    seconds: { user: clips.map(({ user }) => secondsOf(user)), role: roleClips.map(secondsOf) },
+    characters: {
+      prompt: (dialogue.systemPrompt ?? "").length,
+      answers: turns.reduce((sum, turn) => sum + turn.roleText.length, 0),
+    },
+    pairs: turns.map((turn) => shortDigest(pairHash(turn.userText, turn.roleText))),
+    questions: turns.map((turn) => shortDigest(questionHash(turn.userText))),
+    roleAudio: roleClips.map((clip) => shortDigest(clip.pcmSha256)),
+    copiedAnswers: copiedAnswers(dialogue.context, draft),
+    clippedClips: all.filter((clip) => clip.measures.clippedShare > 0).length,
+    resampledClips: all.filter(({ source }) => source.rate !== CLIP_RATE || source.channels !== 1).length,
+    promptFromProfile: draft.promptFromProfile,
+    hasPrompt: dialogue.systemPrompt !== null,
+    nearText: nearTextOf(draft, spec),
+  };
+}
+
+const samplesOf = (clips: readonly ReadyClip[]): number =>
+  clips.reduce((sum, clip) => sum + clip.measures.samples, 0);
+const secondsOf = (clip: TurnClips["user"]): number => Math.floor(clip.measures.seconds);
+
+// Below this a match says nothing: "Yes." stands in every script.
+const SHORTEST_COPY = 12;
+
+function copiedAnswers(context: string | null, { turns }: Draft): number {
+  const script = normalised(context ?? "");
+  return turns.filter(({ roleText }) => {
+    const answer = normalised(roleText);
+    return answer.length >= SHORTEST_COPY && script.includes(answer);
+  }).length;
+}
+
+function nearTextOf({ turns }: Draft, { nearDuplicates }: DatasetSpec): string | null {
+  if (!nearDuplicates) return null;
+  return nearDuplicates.text === "first_user"
+    ? (turns[0]?.userText ?? "")
+    : turns.map(({ userText, roleText }) => `${userText}\n${roleText}`).join("\n");
+}

@@ -1,0 +1,33 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { openHand, type HandSetup, type Watch } from "./hand.ts";
+import { failureOf, type Reply, type Task } from "./worker-protocol.ts";
+
+// The entry of a packing thread: tasks come one at a time, and each is answered by one `done` or `failed`.
+const port = parentPort;
+// Whoever starts this thread passes exactly this.
+const setup: HandSetup = workerData;
+const send = (reply: Reply): void => port?.postMessage(reply);
+
+const hand = openHand(setup);
+let stop = new AbortController();
+
+async function answer(task: Exclude<Task, { kind: "stop" }>): Promise<void> {
+  stop = new AbortController();
+  const watch: Watch = {
+    onDialogues: (count) => send({ kind: "dialogues", count }),
+    signal: stop.signal,
+  };
+  try {
+    const opened = await hand;
+    const value =
+      task.kind === "survey" ? await opened.survey(task.unit, watch) : await opened.write(task.shard, watch);
+    send({ kind: "done", value });
+  } catch (error) {
+    send(failureOf(error));
+  }
+}
+
+port?.on("message", (task: Task) => {
+  if (task.kind === "stop") stop.abort();
+  else void answer(task);
+});
