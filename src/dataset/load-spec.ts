@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../core/errors.ts";
-import { exists } from "../core/files.ts";
+import { exists, readIfExists } from "../core/files.ts";
 import { digestOf } from "../core/hash.ts";
 import type { Project } from "../core/project.ts";
 import { readYamlAs } from "../core/read-yaml.ts";
@@ -11,10 +11,15 @@ export interface LoadedSpec {
   readonly spec: DatasetSpec;
   /** The YAML file, absolute. */
   readonly file: string;
-  /** Digest of what the file says, with defaults filled in: comments and layout do not count. */
+  /**
+   * Digest of what the file says, with defaults filled in: comments and layout do not count. A role manifest that lies
+   * outside the source is part of what the file says.
+   */
   readonly digest: string;
   /** Folder or file of the source, absolute; for a Hub repository, where its files are kept. */
   readonly sourceFolder: string;
+  /** The role manifest, absolute: in the source folder, or beside the YAML file. */
+  readonly rolesFile: string;
 }
 
 /** Where the packed shards of a data set lie: shard paths in its lock are relative to this folder. */
@@ -43,8 +48,20 @@ export const loadSpec = async (project: Project, name: string): Promise<LoadedSp
     source.format === "hub"
       ? join(project.state, "datasets", `${name}.hub`)
       : resolve(dirname(file), source.path);
-  return { spec, file, digest: digestOf(spec), sourceFolder };
+  const rolesFile = await findRoles(source.roles, { sourceFolder, file });
+  const outside = rolesFile.startsWith(`${sourceFolder}${sep}`) ? undefined : await readIfExists(rolesFile);
+  const digest = digestOf(outside === undefined ? spec : { spec, roles: outside });
+  return { spec, file, digest, sourceFolder, rolesFile };
 };
+
+async function findRoles(
+  roles: string,
+  { sourceFolder, file }: Pick<LoadedSpec, "sourceFolder" | "file">,
+): Promise<string> {
+  const inside = resolve(sourceFolder, roles);
+  const beside = resolve(dirname(file), roles);
+  return (await exists(inside)) || !(await exists(beside)) ? inside : beside;
+}
 
 function requireDistinct(references: Readonly<Record<string, string>>, file: string): void {
   const backends = Object.values(references);

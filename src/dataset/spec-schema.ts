@@ -3,11 +3,7 @@ import { ReferenceBackend } from "./vocabulary.ts";
 
 const path = z.string().describe("Folder or file of the source, relative to this file");
 const revision = z.string().describe("Which state of the source: a commit, tag or date");
-const roles = z
-  .string()
-  .describe(
-    "Role manifest (JSON), relative to the source folder, or to this file when the source is no folder",
-  );
+const roles = z.string().describe("Role manifest (JSON), in the source folder or else beside this file");
 const speech = {
   references: z
     .strictObject({ "1": ReferenceBackend, "2": ReferenceBackend, "3": ReferenceBackend })
@@ -29,6 +25,10 @@ const Source = z
       revision,
       roles,
       ...speech,
+      mislabelled: z
+        .enum(["relabel", "exclude"])
+        .optional()
+        .describe("What happens to a role whose files are another character's; left out: relabel"),
     }),
     z.strictObject({
       format: z

@@ -143,22 +143,22 @@ describe("packing refuses", () => {
     await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({ code: "STEM_COLLISION" });
   });
 
-  it("a role file that is not JSON, with file, line and column", async () => {
+  it("a role file that is cut off, with file, line and column", async () => {
     const project = await projectWith();
     const path = join(project.datasets, "small", TRAIN);
-    await writeFile(path, '[\n {"dialogue": [{"user": "a", "user": "b"}]}\n]');
+    await writeFile(path, '[\n {"dialogue": [{"user": "a", "role": "b"}');
     await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
       code: "SOURCE_JSON_INVALID",
-      message: `${path}:2:30: the key "user" stands twice in one object`,
+      message: `${path}:2:42: the file ends inside its array: it is cut off`,
     });
   });
 
-  it("a manifest with a byte order mark, or that is no manifest, or that is not there", async () => {
+  it("a manifest that is not UTF-8, or that is no manifest, or that is not there", async () => {
     const project = await projectWith();
     const path = join(project.datasets, "small", "roles.json");
-    await writeFile(path, "\ufeff[]");
+    await writeFile(path, Buffer.from("\ufeff[]", "utf16le"));
     await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
-      message: `${path}:1:1: the file starts with a byte order mark: save it as UTF-8 without one`,
+      message: `${path}:1:1: the file is UTF-16: save it as UTF-8`,
     });
     await writeFile(path, '[{"stem": "Thor", "slug": "Thor!"}]');
     await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({ code: "ROLES_INVALID" });

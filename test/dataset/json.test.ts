@@ -1,9 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { memoryUsage } from "node:process";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ByteFault, jsonError, parseJsonBytes } from "../../src/dataset/json/bytes.ts";
 import { arrayElements } from "../../src/dataset/json/elements.ts";
+import { fileLines, type LineOptions } from "../../src/dataset/json/lines.ts";
 import { parseStrictJson } from "../../src/dataset/json/parse.ts";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
@@ -44,9 +46,23 @@ describe("strict JSON", () => {
     ['{"a":', "5: the text ends where a value should be"],
     ["[1] x", "4: text after the end of the value"],
     ["// c\n1", '0: "// c\\n1" is not JSON'],
-    ["\ufeff[]", "0: the file starts with a byte order mark: save it as UTF-8 without one"],
+    ["[1]\ufeff", "3: text after the end of the value"],
+    ['{"a": "\\ud800"} \ud800', "16: text after the end of the value"],
   ])("refuses %s", (text, expected) => {
     expect(faultOf(() => parseJsonBytes(bytes(text), 0))).toBe(expected);
+  });
+
+  it("skips a byte order mark at the start of a file and nowhere else", () => {
+    expect(parseJsonBytes(bytes('\ufeff{"a": 1}'), 0)).toEqual({ a: 1 });
+    expect(faultOf(() => parseJsonBytes(bytes("\ufeff1"), 5))).toBe('5: "\ufeff1" is not JSON');
+    expect(faultOf(() => parseJsonBytes(bytes("\ufeff[NaN]"), 0))).toBe('4: "NaN]" is not JSON');
+  });
+
+  it.each(["utf16le", "latin1"] as const)("refuses %s", (encoding) => {
+    const text = Buffer.from(encoding === "latin1" ? '["é"]' : "\ufeff[]", encoding);
+    const expected =
+      encoding === "latin1" ? "2: this byte is not UTF-8" : "0: the file is UTF-16: save it as UTF-8";
+    expect(faultOf(() => parseJsonBytes(text, 0))).toBe(expected);
   });
 
   it("refuses endless nesting instead of overflowing the stack", () => {
@@ -74,7 +90,7 @@ describe("elements of an array in a file", () => {
     for await (const element of arrayElements(path)) found.push(parseJsonBytes(element.bytes, element.start));
     return found;
   };
-  const messageOf = async (text: string): Promise<string> => {
+  const messageOf = async (text: string | Uint8Array): Promise<string> => {
     const path = await written(text);
     const fault = await elements(path).then(
       () => undefined,
@@ -98,6 +114,41 @@ describe("elements of an array in a file", () => {
       expect(JSON.parse(Buffer.from(text).subarray(start, end).toString())).toEqual(value[index]);
   });
 
+  it("come after a byte order mark, and are not taken from UTF-16", async () => {
+    expect(await elements(await written('\ufeff[{"a": 1}]'))).toEqual([{ a: 1 }]);
+    expect(await messageOf(Buffer.from("\ufeff[]", "utf16le"))).toBe(
+      "file.json:1:1: the file is UTF-16: save it as UTF-8",
+    );
+  });
+
+  it("are not read on when one has no end", async () => {
+    const path = await written(`[{"a": 1}, {"b": "${"x".repeat(1 << 20)}`);
+    const read = async (): Promise<void> => {
+      for await (const { index } of arrayElements(path, undefined, 1 << 18)) expect(index).toBe(0);
+    };
+    await expect(read()).rejects.toMatchObject({
+      offset: 11,
+      message: "the dialogue that begins here does not end within 262144 bytes",
+    });
+  });
+
+  it("of a large file take the memory of one", async () => {
+    // 96 MB with 96 elements of audio, as inline base64 has it.
+    const path = await written("");
+    const file = await open(path, "w");
+    for (let index = 0; index < 96; index++)
+      await file.write(`${index === 0 ? "[" : ","}{"user_speech_base64": "${"QUJD".repeat(250_000)}"}`);
+    await file.write("]");
+    await file.close();
+    let most = 0;
+    const before = memoryUsage();
+    for await (const element of arrayElements(path)) {
+      expect(element.bytes.length).toBe(1_000_026);
+      most = Math.max(most, memoryUsage().rss - before.rss);
+    }
+    expect(most).toBeLessThan(64_000_000);
+  });
+
   it.each(["[]", " [ ] ", '[1, "a", null, {"b": []}]', "[[1,2],[3]]"])("of %s", async (text) => {
     expect(await elements(await written(text))).toEqual(JSON.parse(text));
   });
@@ -115,8 +166,50 @@ describe("elements of an array in a file", () => {
     ['[{"a": [1}, {"b": 2}]', 'file.json:1:10: expected "," but found "}"'],
     ['[{"a": 1} {"b": 2}]', "file.json:1:11: text after the end of the value"],
     ["[1] [2]", "file.json:1:5: text after the end of the array"],
-    ["\ufeff[]", "file.json:1:1: the file starts with a byte order mark: save it as UTF-8 without one"],
+    ['\ufeff\ufeff[{"a": 1}]', "file.json:1:4: expected a JSON array of dialogues"],
   ])("say where %s is broken", async (text, expected) => {
     expect(await messageOf(text)).toBe(expected);
+  });
+});
+
+describe("lines of a file", () => {
+  const linesOf = async (text: string, options: LineOptions = {}): Promise<[number, string][]> => {
+    const folder = await mkdtemp(join(tmpdir(), "understudy-lines-"));
+    onTestFinished(async () => rm(folder, { recursive: true }));
+    const path = join(folder, "file.jsonl");
+    await writeFile(path, text);
+    const found: [number, string][] = [];
+    for await (const { index, start, end, bytes: line } of fileLines(path, options)) {
+      expect(Buffer.from(text).subarray(start, end).equals(line)).toBe(true);
+      found.push([index, Buffer.from(line).toString()]);
+    }
+    return found;
+  };
+
+  it("skip blank ones, a byte order mark and a missing last line end", async () => {
+    expect(await linesOf("\ufeff胡\r\n\n \t\r\nb\n{c")).toEqual([
+      [0, "胡\r"],
+      [3, "b"],
+      [4, "{c"],
+    ]);
+    expect(await linesOf("")).toEqual([]);
+  });
+
+  it("are read once, whatever the ranges that divide the file", async () => {
+    const text = Array.from({ length: 40 }, (_, index) => "x".repeat(index % 7)).join("\n");
+    const whole = await linesOf(text);
+    for (const size of [1, 2, 3, 5, 8, 50, 1_000]) {
+      const parts: [number, string][] = [];
+      for (let from = 0; from < text.length; from += size)
+        parts.push(...(await linesOf(text, { range: { from, to: from + size } })));
+      expect(parts).toEqual(whole);
+    }
+  });
+
+  it("are not read on when one has no end", async () => {
+    await expect(linesOf(`a\n${"x".repeat(1 << 20)}`, { longest: 1 << 18 })).rejects.toMatchObject({
+      offset: 2,
+      message: "the line that begins here is longer than 262144 bytes",
+    });
   });
 });

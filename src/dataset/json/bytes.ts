@@ -15,28 +15,41 @@ export class ByteFault extends Error {
   }
 }
 
-/** Strict JSON out of UTF-8 bytes that begin at byte `start` of their file. Throws ByteFault. */
+/**
+ * Strict JSON out of UTF-8 bytes that begin at byte `start` of their file; a byte order mark at the start of the file is
+ * skipped. Throws ByteFault.
+ */
 export const parseJsonBytes = (bytes: Uint8Array, start: number): unknown => {
-  if (!isUtf8(bytes)) throw new ByteFault("this byte is not UTF-8", start + firstBadByte(bytes));
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-  if (text.startsWith("\ufeff"))
-    throw new ByteFault("the file starts with a byte order mark: save it as UTF-8 without one", start);
+  const text = utf8Text(bytes, start);
+  const mark = start === 0 && text.startsWith("\ufeff") ? 1 : 0;
   try {
-    return parseStrictJson(text);
+    return parseStrictJson(text.slice(mark));
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw new ByteFault(error.message, start + Buffer.byteLength(text.slice(0, error.offset)));
+    throw new ByteFault(error.message, start + Buffer.byteLength(text.slice(0, mark + error.offset)));
   }
+};
+
+/** Text of UTF-8 bytes that begin at byte `start` of their file. Throws ByteFault at the first byte that is none. */
+export const utf8Text = (bytes: Uint8Array, start: number): string => {
+  if (!isUtf8(bytes)) {
+    const utf16 =
+      start === 0 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff));
+    if (utf16) throw new ByteFault("the file is UTF-16: save it as UTF-8", 0);
+    throw new ByteFault("this byte is not UTF-8", start + firstBadByte(bytes));
+  }
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 };
 
 /** UserError `SOURCE_JSON_INVALID` that says `file:line:column` (1-based; columns count bytes). */
 export const jsonError = async (path: string, fault: ByteFault): Promise<UserError> =>
-  new UserError("SOURCE_JSON_INVALID", `${await placeOf(path, fault.offset)}: ${fault.message}`, {
+  new UserError("SOURCE_JSON_INVALID", `${await bytePlace(path, fault.offset)}: ${fault.message}`, {
     hint: "repair the file: nothing is guessed and nothing of it is left out",
     cause: fault,
   });
 
-async function placeOf(path: string, offset: number): Promise<string> {
+/** `file:line:column` of a byte of a file, 1-based; columns count bytes. */
+export const bytePlace = async (path: string, offset: number): Promise<string> => {
   const file = await open(path, "r");
   try {
     let line = 1;
@@ -55,9 +68,9 @@ async function placeOf(path: string, offset: number): Promise<string> {
   } finally {
     await file.close();
   }
-}
+};
 
-// The longest valid prefix ends at most three bytes before the bad one, so a bisection over prefixes finds it.
+// Every longer prefix than the longest valid one is invalid, so a bisection over prefixes finds it.
 function firstBadByte(bytes: Uint8Array): number {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let good = 0;
@@ -67,6 +80,8 @@ function firstBadByte(bytes: Uint8Array): number {
     if (isPrefixOfUtf8(decoder, bytes.subarray(0, middle))) good = middle;
     else bad = middle;
   }
+  // A character that was begun there is the one that is broken.
+  while (!isUtf8(bytes.subarray(0, good))) good--;
   return good;
 }
 

@@ -1,15 +1,35 @@
-import type { Project } from "../../core/project.ts";
+import { dirname, join } from "node:path";
 import { UserError } from "../../core/errors.ts";
+import type { Project } from "../../core/project.ts";
 import type { LoadedSpec } from "../load-spec.ts";
+import { openHubSource } from "./hub-source.ts";
+import { openManifest } from "./manifest.ts";
+import { openParquet } from "./parquet.ts";
 import { openRelease } from "./release.ts";
 import type { DialogueSource } from "./source.ts";
 
-/** Opens the source of a spec, whatever its form. UserErrors of the forms. */
+/**
+ * Opens the source of a spec, whatever its form. A Hub repository must have been fetched before. UserErrors
+ * `SOURCE_MISSING`, `SOURCE_NOT_FETCHED`, `SOURCE_AMBIGUOUS`, `ROLES_INVALID`, `PARQUET_UNUSABLE`, …
+ */
 export const openSource = async (
-  { spec, sourceFolder }: LoadedSpec,
-  _project: Project,
+  { spec, sourceFolder: folder, rolesFile }: LoadedSpec,
+  project: Project,
 ): Promise<DialogueSource> => {
   const { source } = spec;
-  if (source.format === "speechrole-release") return openRelease(source, sourceFolder);
-  throw new UserError("SOURCE_FORMAT", source.format);
+  const paths = { folder, rolesFile };
+  if (source.format === "manifest" && dirname(folder) === project.datasets && /\.\w+$/.test(folder))
+    throw new UserError("SPEC_INVALID", `${folder} lies among the data sets themselves`, {
+      hint: "put the manifest and its audio into a folder of their own",
+    });
+  if (source.format === "speechrole-release") return openRelease(source, paths);
+  if (source.format === "manifest") return openManifest(source, paths);
+  const spools = spoolFolder(project, spec.name);
+  return source.format === "parquet"
+    ? openParquet(source, paths, spools)
+    : openHubSource(source, paths, spools);
 };
+
+// What is kept of tables in which no single row can be found; a cache.
+const spoolFolder = (project: Project, name: string): string =>
+  join(project.state, "datasets", `${name}.rows`);

@@ -1,35 +1,45 @@
 import { open } from "node:fs/promises";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import { openClipReader } from "../../audio/index.ts";
-import { messageOf, systemCode, UserError } from "../../core/errors.ts";
+import { join } from "node:path";
+import { UserError } from "../../core/errors.ts";
+import { sha256 } from "../../core/hash.ts";
 import { ByteFault, jsonError, parseJsonBytes } from "../json/bytes.ts";
 import { arrayElements } from "../json/elements.ts";
-import { decodeDataUrl } from "./data-url.ts";
+import { readClip } from "./clip-file.ts";
+import { settleMislabelled } from "./mislabelled.ts";
 import { readReleased, type ReleaseContext, type ReleaseSpec } from "./release-dialogue.ts";
-import { describeRole, findRoleFiles, readEitherForm, type RoleFile } from "./release-files.ts";
+import { findRoleFiles, type RoleFile } from "./release-files.ts";
+import { describeRoles } from "./role-files.ts";
 import { readRoles } from "./roles.ts";
-import type { ClipBytes, ClipFault, ClipSource, DialogueSource, Draft, Found } from "./source.ts";
+import type { DialogueSource, Draft, Found, Unusable } from "./source.ts";
+
+/** Where a source and its role manifest lie, both absolute. */
+export interface SourcePaths {
+  readonly folder: string;
+  readonly rolesFile: string;
+}
 
 /**
  * A corpus in the layout of the released SpeechRole-Data: train/{single,multi}/ROLE.json and
  * test_data/{single,multi}_turn/ROLE.json with audio beside them or inline, described by a role manifest. Who speaks
  * is taken from the file a dialogue stands in and its place there, never from the name of a clip.
  */
-export const openRelease = async (spec: ReleaseSpec, folder: string): Promise<DialogueSource> => {
-  const entries = await readRoles(join(folder, spec.roles));
-  const tree = await findRoleFiles(folder, entries);
-  const readVoice = await openClipReader();
-  const described = await Promise.all(entries.map(async (entry) => describeRole(folder, entry, readVoice)));
+export const openRelease = async (
+  spec: ReleaseSpec,
+  { folder, rolesFile }: SourcePaths,
+): Promise<DialogueSource> => {
+  const all = await describeRoles(folder, await readRoles(rolesFile));
+  const { described, leftOut } = settleMislabelled(all, spec.mislabelled);
+  const roles = described.map(({ role }) => role);
+  const tree = await findRoleFiles(folder, roles, leftOut);
   const profiles = new Map(described.map(({ role, profile }) => [role.slug, profile]));
   const files = new Map(tree.files.map((file) => [file.file, file]));
   const contextOf = ({ role, kind }: Pick<RoleFile, "role" | "kind">): ReleaseContext => ({
     kind,
     profile: profiles.get(role.slug) ?? null,
     source: spec,
-    file: (path) => ({ kind: "file", path }),
   });
   return {
-    roles: described.map(({ role }) => role),
+    roles,
     units: [...files.keys()],
     revision: null,
     folder,
@@ -52,7 +62,7 @@ async function* dialoguesOf(
   const path = join(folder, file);
   try {
     for await (const { index, start, end, bytes } of arrayElements(path, options.signal)) {
-      const content = readReleased(parseJsonBytes(bytes, start), options.context);
+      const content = readOrRefuse(bytes, start, (raw) => readReleased(raw, options.context));
       yield { role, kind, pool, place: { file, index, start, end }, content };
     }
   } catch (error) {
@@ -60,52 +70,60 @@ async function* dialoguesOf(
   }
 }
 
+/** Reads the JSON of one dialogue; where that is broken, it is this dialogue alone that cannot be used. */
+export const readOrRefuse = <Content>(
+  bytes: Uint8Array,
+  start: number,
+  read: (raw: unknown) => Content,
+): Content | Unusable => {
+  let raw: unknown;
+  try {
+    raw = parseJsonBytes(bytes, start);
+  } catch (error) {
+    if (!(error instanceof ByteFault)) throw error;
+    return {
+      outcome: "unusable",
+      reason: "json_invalid",
+      turn: null,
+      detail: `byte ${error.offset} of the file: ${error.message}`,
+      label: sha256(bytes).slice(0, 12),
+    };
+  }
+  return read(raw);
+};
+
 async function readAgain(
   folder: string,
   { place }: Pick<Found, "place">,
   context: ReleaseContext,
 ): Promise<Draft> {
-  const bytes = new Uint8Array(place.end - place.start);
-  const file = await open(join(folder, place.file), "r");
+  const bytes = await bytesAt(join(folder, place.file), place);
+  const content = readOrRefuse(bytes, place.start, (raw) => readReleased(raw, context));
+  if (content.outcome === "dialogue") return content.draft;
+  throw sourceChanged(place.file);
+}
+
+/** Bytes [start, end) of a file; fewer when it has become shorter. */
+export const bytesAt = async (
+  path: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): Promise<Uint8Array> => {
+  const bytes = new Uint8Array(end - start);
+  const file = await open(path, "r");
   try {
-    await file.read(bytes, 0, bytes.length, place.start);
-    const content = readReleased(parseJsonBytes(bytes, place.start), context);
-    if (content.outcome === "dialogue") return content.draft;
-  } catch (error) {
-    if (!(error instanceof ByteFault)) throw error;
+    for (let done = 0; done < bytes.length;) {
+      const { bytesRead } = await file.read(bytes, done, bytes.length - done, start + done);
+      if (bytesRead === 0) return bytes.subarray(0, done);
+      done += bytesRead;
+    }
+    return bytes;
   } finally {
     await file.close();
   }
-  throw new UserError("SOURCE_CHANGED", `${place.file} changed while it was being packed`, {
+};
+
+/** UserError `SOURCE_CHANGED`: a dialogue is not where it was. */
+export const sourceChanged = (file: string): UserError =>
+  new UserError("SOURCE_CHANGED", `${file} changed while it was being packed`, {
     hint: "run the same command again when nothing writes to the corpus any more",
   });
-}
-
-// What the name of a clip can be wrong with; anything else is the machine's fault.
-const NO_CLIP = new Set(["EISDIR", "ENOTDIR", "ENAMETOOLONG", "ERR_INVALID_ARG_VALUE"]);
-
-async function readClip(source: ClipSource, bases: readonly string[]): Promise<ClipBytes | ClipFault> {
-  if (source.kind === "inline") return decodeDataUrl(source.data);
-  if (source.kind === "bytes") return { outcome: "bytes", bytes: source.bytes };
-  for (const base of bases) {
-    const path = resolve(base, source.path);
-    if (!isInside(bases[0] ?? base, path))
-      return { outcome: "rejected", reason: "path", message: `${source.path} lies outside the corpus` };
-    try {
-      const bytes = await readEitherForm(base, source.path);
-      if (bytes) return { outcome: "bytes", bytes };
-    } catch (error) {
-      if (NO_CLIP.has(systemCode(error) ?? "")) break;
-      // A disk that fails for a moment must not shrink the data set.
-      throw new UserError("SOURCE_UNREADABLE", `${path} cannot be read: ${messageOf(error)}`, {
-        cause: error,
-      });
-    }
-  }
-  return { outcome: "rejected", reason: "missing", message: `there is no file ${source.path}` };
-}
-
-function isInside(folder: string, path: string): boolean {
-  const inner = relative(folder, path);
-  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
-}

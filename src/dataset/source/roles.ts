@@ -35,13 +35,21 @@ export const readRoles = async (path: string): Promise<readonly RoleEntry[]> => 
 /** A whole JSON file, strictly. UserErrors `SOURCE_MISSING`, `SOURCE_JSON_INVALID`. */
 export const parseFile = async (path: string): Promise<unknown> => {
   try {
-    return parseJsonBytes(await readFile(path), 0);
+    return await parseFileBytes(await readFile(path), path);
   } catch (error) {
-    if (error instanceof ByteFault) throw await jsonError(path, error);
-    if (systemCode(error) !== "ENOENT") throw error;
+    if (systemCode(error) !== "ENOENT" && systemCode(error) !== "ENOTDIR") throw error;
     throw new UserError("SOURCE_MISSING", `There is no file ${path}`, {
       hint: "is the corpus downloaded, and does source.path of the data set point at it?",
     });
+  }
+};
+
+/** The bytes of a JSON file that was read, strictly. UserError `SOURCE_JSON_INVALID`. */
+export const parseFileBytes = async (bytes: Uint8Array, path: string): Promise<unknown> => {
+  try {
+    return parseJsonBytes(bytes, 0);
+  } catch (error) {
+    throw error instanceof ByteFault ? await jsonError(path, error) : error;
   }
 };
 

@@ -1,0 +1,126 @@
+import { z } from "zod";
+import { sha256 } from "../../core/hash.ts";
+import { REFERENCE_BACKENDS, DialogueKind, type ReferenceBackend, type RoleEntry } from "../schema.ts";
+import { nfc } from "../text.ts";
+import { draftOf, type PlainTurn, type Problem } from "./draft.ts";
+import { shapeProblem } from "./release-dialogue.ts";
+import type { ClipSource, Found, Unusable, Usable } from "./source.ts";
+
+const optional = z.string().nullish();
+// A path or a data URL; in tables also the bytes, or the pair of both that Python's `datasets` stores.
+const Audio = z
+  .union([
+    z.string(),
+    z.instanceof(Uint8Array),
+    z.looseObject({ bytes: z.instanceof(Uint8Array).nullish(), path: optional }),
+  ])
+  .nullish();
+type Audio = z.infer<typeof Audio>;
+
+const Turn = z.looseObject({
+  user_text: z.string(),
+  role_text: z.string(),
+  user_audio: Audio,
+  role_audio: Audio,
+  role_audio_cosyvoice2: Audio,
+  role_audio_f5_tts: Audio,
+  role_audio_e2_tts: Audio,
+});
+const DialogueRecord = z.looseObject({
+  role_id: z.string(),
+  kind: DialogueKind.nullish(),
+  split: optional,
+  category: optional,
+  context: optional,
+  system_prompt: optional,
+  turns: z.array(Turn).min(1),
+});
+
+/** What the reading of a record needs to know beside it. */
+export interface RecordContext {
+  /** Backend of an answer that does not say which spoke it. */
+  readonly trainReference: ReferenceBackend;
+  /** Pool of a record that does not say. */
+  readonly pool: Found["pool"];
+  /** Undefined for a role that is not in the manifest. */
+  readonly roleOf: (
+    roleId: string,
+  ) => { readonly role: RoleEntry; readonly profile: string | null } | undefined;
+}
+
+/** Names of splits, and the pool that each comes from: dev and ood are chosen anew by the spec. */
+const POOLS: ReadonlyMap<string, Found["pool"]> = new Map([
+  ["train", "train"],
+  ["dev", "train"],
+  ["validation", "train"],
+  ["ood", "train"],
+  ["test", "test"],
+] as const);
+
+export const poolOf = (split: string): Found["pool"] | undefined => POOLS.get(split);
+
+/** A record and whose it is; `unknown` when the manifest has no such role, which no drop could be counted under. */
+export type ReadRecord = Omit<Found, "place"> | { readonly unknown: string };
+
+/**
+ * A dialogue in the form of a row of our shards: `{role_id, kind, split, category, context, system_prompt, turns:
+ * [{user_text, user_audio, role_text, role_audio, …}]}`, from a line of JSON or a row of a table.
+ */
+export const readRecord = (raw: unknown, context: RecordContext): ReadRecord => {
+  const roleId = z.looseObject({ role_id: z.string() }).safeParse(raw).data?.role_id ?? "";
+  const known = context.roleOf(nfc(roleId));
+  if (!known) return { unknown: roleId };
+  const parsed = DialogueRecord.safeParse(raw);
+  if (!parsed.success) {
+    const shape = shapeProblem(parsed.error, "turns");
+    return { role: known.role, kind: "single", pool: context.pool, content: unusable(shape, raw) };
+  }
+  const record = parsed.data;
+  const kind = record.kind ?? (record.turns.length === 1 ? "single" : "multi");
+  const pool = record.split === null || record.split === undefined ? context.pool : poolOf(record.split);
+  const content =
+    pool === undefined
+      ? { reason: "shape", turn: null, detail: `split: there is no split "${record.split}"` }
+      : draftOf(
+          {
+            kind,
+            category: record.category,
+            context: record.context,
+            systemPrompt: record.system_prompt,
+            turns: record.turns.map((turn) => plainTurn(turn, context.trainReference)),
+          },
+          known.profile,
+        );
+  return {
+    role: known.role,
+    kind,
+    pool: pool ?? context.pool,
+    content: "reason" in content ? unusable(content, raw) : content,
+  };
+};
+
+// Named by its texts: a table has the bytes of its audio in it.
+function unusable(problem: Problem, raw: unknown): Unusable | Usable {
+  const text = JSON.stringify(raw, (_, value: unknown) => (value instanceof Uint8Array ? undefined : value));
+  return { outcome: "unusable", label: sha256(text ?? "").slice(0, 12), ...problem };
+}
+
+function plainTurn(turn: z.infer<typeof Turn>, trainReference: ReferenceBackend): PlainTurn {
+  const role: Record<ReferenceBackend, ClipSource | null> = {
+    cosyvoice2: clipOf(turn.role_audio_cosyvoice2),
+    f5_tts: clipOf(turn.role_audio_f5_tts),
+    e2_tts: clipOf(turn.role_audio_e2_tts),
+  };
+  if (REFERENCE_BACKENDS.every((backend) => role[backend] === null))
+    role[trainReference] = clipOf(turn.role_audio);
+  return { userText: turn.user_text, roleText: turn.role_text, user: clipOf(turn.user_audio), role };
+}
+
+function clipOf(audio: Audio): ClipSource | null {
+  if (audio === null || audio === undefined || audio === "") return null;
+  if (typeof audio === "string")
+    return audio.startsWith("data:") ? { kind: "inline", data: audio } : { kind: "file", path: audio };
+  if (audio instanceof Uint8Array) return { kind: "bytes", bytes: audio };
+  if (audio.bytes) return { kind: "bytes", bytes: audio.bytes };
+  return audio.path ? { kind: "file", path: audio.path } : null;
+}
