@@ -1,22 +1,37 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode, UserError } from "../core/errors.ts";
-import { sha256File } from "../core/hash.ts";
 import type { Project } from "../core/project.ts";
 import { packedFolder } from "./load-spec.ts";
 import { readLock } from "./lock-file.ts";
+import { openFileDigests, type FileDigests } from "./pack/file-digests.ts";
 import { SPLITS, type DatasetLock, type ShardEntry } from "./schema.ts";
 
+export interface VerifyOptions {
+  /** Read every shard, whatever is known of it. Default: only those that are not known as they are now. */
+  readonly full?: boolean;
+  readonly signal?: AbortSignal;
+  /** Told before each shard that has to be read. */
+  readonly onHash?: (shard: { readonly path: string; readonly bytes: number }) => void;
+}
+
+// What has been read up to here is not read again after a kill.
+const SAVED_EVERY = 2e9;
+
 /**
- * Hashes every shard against the lock and returns the lock. UserErrors: of `readLock`; `SHARD_CHANGED` or, when all
+ * Compares every shard with the lock and returns the lock. A shard is read once; its digest, kept in the state folder, then counts
+ * for as long as size, times (nanoseconds) and inode stay the same. UserErrors: of `readLock`; `SHARD_CHANGED` or, when all
  * that is wrong is that shards are not there, `SHARD_MISSING`; each lists every difference.
  */
-export const verifyDataset = async (project: Project, name: string): Promise<DatasetLock> => {
+export const verifyDataset = async (
+  project: Project,
+  name: string,
+  options: VerifyOptions = {},
+): Promise<DatasetLock> => {
   const lock = await readLock(project, name);
   const folder = packedFolder(project, name);
   const shards = SPLITS.flatMap((split) => lock.splits[split].shards);
-  const faults: (Fault | undefined)[] = [];
-  for (const shard of shards) faults.push(await faultOf(folder, shard));
+  const faults = await compareShards(project, { name, folder, shards }, options);
   const missing = faults.filter((fault) => fault?.kind === "missing");
   const changed = faults.filter((fault) => fault?.kind === "changed");
   const foreign = await foreignShards(folder, shards);
@@ -29,23 +44,60 @@ export const verifyDataset = async (project: Project, name: string): Promise<Dat
   );
 };
 
+async function compareShards(
+  project: Project,
+  {
+    name,
+    folder,
+    shards,
+  }: { readonly name: string; readonly folder: string; readonly shards: readonly ShardEntry[] },
+  { full = false, signal, onHash }: VerifyOptions,
+): Promise<readonly (Fault | undefined)[]> {
+  const memory = join(project.state, "datasets", `${name}.shards.json`);
+  if (full) await rm(memory, { force: true });
+  const digests = await openFileDigests(memory);
+  // Only a memory: a state folder that cannot be written costs time, not the start.
+  const save = async (): Promise<void> => digests.save().catch(() => undefined);
+  const faults: (Fault | undefined)[] = [];
+  let unsaved = 0;
+  try {
+    for (const shard of shards) {
+      signal?.throwIfAborted();
+      const isRead = !(await digests.isKnown(join(folder, shard.path)));
+      if (isRead) onHash?.(shard);
+      faults.push(await faultOf(folder, shard, digests));
+      unsaved += isRead ? shard.bytes : 0;
+      if (unsaved < SAVED_EVERY) continue;
+      unsaved = 0;
+      await save();
+    }
+  } finally {
+    await save();
+  }
+  return faults;
+}
+
 interface Fault {
   readonly kind: "missing" | "changed";
   readonly text: string;
 }
 
-async function faultOf(folder: string, { path, bytes, sha256 }: ShardEntry): Promise<Fault | undefined> {
+async function faultOf(
+  folder: string,
+  { path, bytes, sha256 }: ShardEntry,
+  digests: FileDigests,
+): Promise<Fault | undefined> {
   const file = join(folder, path);
   try {
     const { size } = await stat(file);
     if (size !== bytes) return { kind: "changed", text: `${path} has ${size} bytes, not ${bytes}` };
-    const found = await sha256File(file);
+    const found = (await digests.of(file))?.sha256;
     if (found === sha256) return undefined;
-    return { kind: "changed", text: `${path} has SHA-256 ${found}, not ${sha256}` };
+    if (found !== undefined) return { kind: "changed", text: `${path} has SHA-256 ${found}, not ${sha256}` };
   } catch (error) {
     if (systemCode(error) !== "ENOENT") throw error;
-    return { kind: "missing", text: `${path} is not there` };
   }
+  return { kind: "missing", text: `${path} is not there` };
 }
 
 // A reader of data/* would take these in.

@@ -1,12 +1,13 @@
 # Evidence about attempts that this host was given, all in one go.
 #
-#   host-observe.sh MARKER FOLDER [MARKER FOLDER]…
+#   host-observe.sh ENGINE {MARKER FOLDER}…       ENGINE: docker where containers run the jobs, else `-`
 #
 # → host NAME, boot ID, and for each attempt, in the order they were asked for:
 #   attempt MARKER
 #   supervisor BASE64     who supervises it
 #   alive yes|no          that very process runs in this boot
 #   left PID…             processes of the job, when the wrapper is gone
+#   container running|gone|unknown   when the wrapper is gone and none of its processes is left
 #   claim SECONDS         age of the claim, when nobody has reported
 #   ticket live|gone      a process that became, or is to become, the wrapper
 #   result BASE64         read last: what ended while we looked has written it by then
@@ -27,7 +28,12 @@ examine() {
   [ "$its_boot" = "$boot" ] || return 0
   token=$(field "$record" token) || return 0
   left=$(marked "$marker.$token" | tr '\n' ' ')
-  [ -z "$left" ] || printf 'left %s\n' "$left"
+  if [ -n "$left" ]; then
+    printf 'left %s\n' "$left"
+  elif [ "$engine" != - ]; then
+    ask_container "$engine" "$marker"
+    printf 'container %s\n' "$container"
+  fi
 }
 
 unreported() {
@@ -48,6 +54,8 @@ unreported() {
 }
 
 main() {
+  engine=${1:--}
+  [ $# -eq 0 ] || shift
   printf 'host %s\nboot %s\n' "$(uname -n)" "$boot"
   while [ $# -ge 2 ]; do
     marker=$1 folder=$2 run=${2%/*/*}

@@ -15,6 +15,8 @@ export interface FileDigest {
 export interface FileDigests {
   /** Digest of a file, or undefined when there is none. */
   of(path: string): Promise<FileDigest | undefined>;
+  /** Whether `of` will answer without reading the file. */
+  isKnown(path: string): Promise<boolean>;
   /** Keeps what was used since the opening; entries of files that nobody asked for are forgotten. */
   save(): Promise<void>;
 }
@@ -40,6 +42,10 @@ export const openFileDigests = async (cacheFile: string): Promise<FileDigests> =
       const entry = known?.stamp === now.stamp ? known : { ...now, sha256: await sha256File(path) };
       used[path] = entry;
       return { bytes: entry.bytes, sha256: entry.sha256 };
+    },
+    isKnown: async (path) => {
+      const now = await stampOf(path);
+      return now === undefined || (used[path] ?? stored[path])?.stamp === now.stamp;
     },
     save: async () => writeAtomic(cacheFile, JSON.stringify(used)),
   };

@@ -4,21 +4,32 @@ import { jobKey, WrapperResult, type JobKey, type Observation, type RefOf } from
 import { Supervisor } from "../supervisor.ts";
 import { askHost, type HostScripts, type Line } from "./ask-host.ts";
 import type { Host, Hosts } from "./hosts.ts";
+import type { SshProfile } from "./launcher.ts";
 
 // From mkdir to supervisor.json it is milliseconds; after this long nobody is coming any more.
 const START_SECONDS = 60;
 
+/** As the far programs take it: of the engines only docker runs a job outside of its own processes. */
+export const engineOf = ({ container }: SshProfile): "docker" | "-" =>
+  container?.engine === "docker" ? "docker" : "-";
+
+interface Place {
+  readonly hosts: Hosts;
+  readonly scripts: HostScripts;
+  readonly profile: SshProfile;
+}
+
 /** What can be seen of attempts now: one question to each host, whatever the number of its jobs. */
 export const observeSsh = async (
   refs: readonly RefOf<"ssh">[],
-  { hosts, scripts }: { readonly hosts: Hosts; readonly scripts: HostScripts },
+  place: Place,
 ): Promise<ReadonlyMap<JobKey, Observation>> => {
   const names = [...new Set(refs.map(({ host }) => host))];
   const answers = await Promise.all(
     names.map(async (name) => {
       const own = refs.filter(({ host }) => host === name);
-      const host = hosts.named(name);
-      if (host) return observeOn(host, own, scripts);
+      const host = place.hosts.named(name);
+      if (host) return observeOn(host, own, place);
       const detail = `${name} is not among the hosts of the profile any more`;
       return own.map((ref): [JobKey, Observation] => [jobKey(ref), { phase: "unavailable", detail }]);
     }),
@@ -29,9 +40,9 @@ export const observeSsh = async (
 async function observeOn(
   host: Host,
   refs: readonly RefOf<"ssh">[],
-  scripts: HostScripts,
+  { scripts, profile }: Place,
 ): Promise<[JobKey, Observation][]> {
-  const args = refs.flatMap(({ marker, folder }) => [marker, folder]);
+  const args = [engineOf(profile), ...refs.flatMap(({ marker, folder }) => [marker, folder])];
   const reply = await askHost(host, { script: scripts.observe, args });
   if (reply.kind === "problem") {
     return refs.map((ref) => [jobKey(ref), { phase: "unavailable", detail: reply.reason }]);
@@ -113,6 +124,15 @@ function supervised(
       detail,
       warning: `${detail} (on ${ref.host}); nobody will write down how they end`,
     };
+  }
+  const container = value("container");
+  if (container === "running") {
+    const detail = `the wrapper is gone, its container ${ref.marker} runs on`;
+    const warning = `${detail} (on ${ref.host}); nobody will write down how it ends: stop the run at once (--now)`;
+    return { phase: "live", detail, warning };
+  }
+  if (container === "unknown") {
+    return { phase: "unavailable", detail: `docker on ${ref.host} does not say whether ${ref.marker} runs` };
   }
   return value("alive") === "no"
     ? { phase: "ended", result: null, detail: "killed without a trace" }

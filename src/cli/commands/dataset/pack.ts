@@ -4,7 +4,7 @@ import { countText } from "../../quantities.ts";
 import { summaryOf } from "./summary.ts";
 
 export const datasetPack = defineCommand({
-  positionals: { name: { describe: "Data set: datasets/NAME.yaml" } },
+  positionals: { name: { describe: "Data set: datasets/NAME.yaml", complete: "dataset" } },
   options: {},
   json: true,
   details:

@@ -8,7 +8,7 @@ import { pairLines, tableLines } from "../../table.ts";
 import { summaryOf } from "./summary.ts";
 
 export const datasetShow = defineCommand({
-  positionals: { name: { describe: "Data set: datasets/NAME.yaml" } },
+  positionals: { name: { describe: "Data set: datasets/NAME.yaml", complete: "dataset" } },
   options: { role: { type: "string", value: "ROLE", describe: "Only this role, by id, name or file stem" } },
   json: true,
   examples: ["understudy dataset show greenroom", "understudy dataset show greenroom --role 金葫芦"],

@@ -1,6 +1,6 @@
-import { access, readFile } from "node:fs/promises";
-import { systemCode } from "../core/errors.ts";
-import { runProgram } from "../core/process.ts";
+import { access, readFile, readlink } from "node:fs/promises";
+import { systemCode } from "./errors.ts";
+import { runProgram } from "./process.ts";
 
 /** Names one process for good: a pid is handed out again, a pid with its start time and boot is not. */
 export interface ProcessIdentity {
@@ -36,6 +36,22 @@ export const bootId = async (): Promise<string> => {
   );
   return asked?.exitCode === 0 ? asked.stdout.trim() : "unknown";
 };
+
+/**
+ * Inode of this process's pid namespace, or undefined where the system has none. Containers can share a machine's name and boot and
+ * still number their processes apart: a pid of another namespace says nothing here.
+ */
+export const pidNamespace = async (): Promise<string | undefined> => {
+  try {
+    return /\d+/.exec(await readlink("/proc/self/ns/pid"))?.[0];
+  } catch {
+    return undefined;
+  }
+};
+
+/** True when a pid was given out in another namespace than ours; `namespace` undefined: an old record, of which nothing is known. */
+export const isForeign = async (namespace: string | undefined): Promise<boolean> =>
+  namespace !== undefined && namespace !== (await pidNamespace());
 
 /** True where processes can be read from /proc. */
 export const hasProc = async (): Promise<boolean> => {

@@ -3,18 +3,34 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pid } from "node:process";
 import { z } from "zod";
-import type { Clock } from "../core/clock.ts";
-import { InternalError, UserError } from "../core/errors.ts";
-import { readIfExists, writeAtomic } from "../core/files.ts";
-import { bootId, isRunning, processStatus } from "./process-identity.ts";
+import type { Clock } from "./clock.ts";
+import { InternalError, UserError } from "./errors.ts";
+import { readIfExists, writeAtomic } from "./files.ts";
+import { bootId, isForeign, isRunning, pidNamespace, processStatus } from "./process-identity.ts";
 
-const Ticket = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string() });
+const Ticket = z.object({
+  pid: z.int(),
+  startTime: z.string(),
+  bootId: z.string(),
+  pidNamespace: z.string().optional(),
+});
 type Ticket = z.infer<typeof Ticket>;
+
+interface Holder {
+  readonly pid: number;
+  readonly path: string;
+  /** Of another pid namespace: whether it lives cannot be told from here. */
+  readonly foreign: boolean;
+}
+
+// Longer than anything that is done under a lock takes.
+const PATIENCE = 3600_000;
 
 /**
  * Runs `work` while no other process on this machine does, by tickets in `folder`. A killed holder's ticket is told by
- * pid, start time and boot, and removed. `onWait` is called once, with the holder's pid, when there is one. UserError
- * `LOCK_TICKET_INVALID` for a ticket that cannot be read.
+ * pid, start time and boot, and removed; that of another pid namespace (a container) is waited for, but not for ever. `onWait` is
+ * called once, with the holder's pid, when there is one. UserErrors `LOCK_TICKET_INVALID` for a ticket that cannot be read,
+ * `LOCK_HELD_ELSEWHERE`.
  */
 export const withProcessLock = async <Result>(
   folder: string,
@@ -44,6 +60,7 @@ async function acquire(
   const path = join(folder, own);
   const text = JSON.stringify(await ownTicket());
   let told = false;
+  const since = clock.now();
   for (;;) {
     if ((await liveHolder(folder, own)) === undefined) {
       await writeAtomic(path, text);
@@ -53,20 +70,33 @@ async function acquire(
     const holder = await liveHolder(folder, own);
     if (holder !== undefined && !told) onWait?.(holder.pid);
     told ||= holder !== undefined;
+    if (holder?.foreign === true && clock.now() - since > PATIENCE) throw heldElsewhere(holder);
     await clock.sleep(200 + randomInt(800), signal);
   }
 }
 
-async function liveHolder(folder: string, own: string): Promise<Ticket | undefined> {
+async function liveHolder(folder: string, own: string): Promise<Holder | undefined> {
   const boot = await bootId();
   for (const name of await readdir(folder)) {
     if (name === own || !name.endsWith(".ticket")) continue;
-    const ticket = await readTicket(join(folder, name));
+    const path = join(folder, name);
+    const ticket = await readTicket(path);
     if (ticket === undefined) continue;
-    if (ticket.bootId === boot && (await isRunning(ticket))) return ticket;
-    await rm(join(folder, name), { force: true });
+    const foreign = ticket.bootId === boot && (await isForeign(ticket.pidNamespace));
+    if (foreign || (ticket.bootId === boot && (await isRunning(ticket)))) {
+      return { pid: ticket.pid, path, foreign };
+    }
+    await rm(path, { force: true });
   }
   return undefined;
+}
+
+function heldElsewhere({ pid: holder, path }: Holder): UserError {
+  return new UserError(
+    "LOCK_HELD_ELSEWHERE",
+    `${path} is held by process ${holder} of another container of this machine, for over an hour`,
+    { hint: "delete that file when nothing of this program is running in that container any more" },
+  );
 }
 
 async function readTicket(path: string): Promise<Ticket | undefined> {
@@ -87,5 +117,11 @@ async function ownTicket(): Promise<Ticket> {
   const status = await processStatus(pid);
   if (status === undefined)
     throw new InternalError("PROCESS_UNKNOWN", `The system does not know process ${pid}`);
-  return { pid, startTime: status.startTime, bootId: await bootId() };
+  const namespace = await pidNamespace();
+  return {
+    pid,
+    startTime: status.startTime,
+    bootId: await bootId(),
+    ...(namespace === undefined ? {} : { pidNamespace: namespace }),
+  };
 }
