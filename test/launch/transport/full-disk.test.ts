@@ -70,6 +70,8 @@ smallDiskSuite("a far disk that is full", ["sshd", "ssh", "ssh-keygen"], () => {
     const { transport, input, far, disk } = await stage(32);
     await far(filled(20));
     const inputs = [input("a", 2), input("b", 8), input("c", 9)];
+    // Whole before the disk fills up: of files that travel at once, any may be the one that no longer fits.
+    await ensureUploads(transport, inputs.slice(0, 1), WAYS);
     const before = Number(await far(free));
     const failure: unknown = await ensureUploads(transport, inputs, WAYS).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "FAR_DISK_FULL", actor: "remote" });
@@ -80,7 +82,7 @@ smallDiskSuite("a far disk that is full", ["sshd", "ssh", "ssh-keygen"], () => {
     );
     expect(await far("ls data")).not.toContain(".part");
     // Nothing but what is whole takes space.
-    expect(Number(await far(free))).toBeGreaterThan(before - 11 * 1024);
+    expect(Number(await far(free))).toBeGreaterThanOrEqual(before - 11 * 1024);
     await far("rm filler");
     const { sent } = await ensureUploads(transport, inputs, WAYS);
     expect(sent).toBeLessThan(3);
