@@ -83,6 +83,8 @@ export const wrapperCommand = (
     readonly python: string | null;
     /** Names of variables that the program gets to see, as wrapper.sh takes them. */
     readonly keep: string;
+    /** What starts containers that outlive the program's own process. */
+    readonly containers?: "docker";
     readonly program: readonly string[];
   },
 ): Plan["argv"] => [
@@ -103,6 +105,7 @@ export const wrapperCommand = (
   String(request.graceSeconds),
   "--keep",
   request.keep,
+  ...(request.containers === undefined ? [] : ["--containers", request.containers]),
   "--",
   ...request.program,
 ];

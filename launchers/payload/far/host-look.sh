@@ -1,6 +1,6 @@
 # What this host knows of a run and of one of its attempts.
 #
-#   host-look.sh settle|look RUN-FOLDER MARKER TOKEN
+#   host-look.sh settle|look|forget RUN-FOLDER MARKER TOKEN
 #
 # → host NAME           uname -n
 #   claim OWNER         the marker is claimed; owner as the wrapper wrote it
@@ -11,7 +11,7 @@
 #   work                complete checkpoints or finished results lie here
 #
 # `settle` first takes back reservations for this attempt: whatever a lost controller has sent and is still on its way cannot
-# start any more, so that "nobody holds this marker" stays true.
+# start any more, so that "nobody holds this marker" stays true. `forget` removes the secrets that were stored for it.
 
 ticket_of() {
   answer=''
@@ -80,7 +80,8 @@ main() {
   printf 'host %s\n' "$(uname -n)"
   # The ticket before the claim: a process that ends in between has claimed.
   ticket_of "$job"
-  if [ "$1" = settle ] && [ "$answer" != live ]; then forget_secrets; fi
+  # Where hosts share the folder, another one may be about to read them: only who has asked all hosts says forget.
+  if [ "$1" = forget ] && [ "$answer" != live ]; then forget_secrets; fi
   if [ -d "$run/claims/$marker" ]; then
     printf 'claim %s\n' "$(head -n 1 "$run/claims/$marker/owner" 2>/dev/null)"
   fi

@@ -6,8 +6,8 @@
 #   attempt MARKER
 #   supervisor BASE64     who supervises it
 #   alive yes|no          that very process runs in this boot
-#   left PID…             processes of the job, when the wrapper is gone
-#   container running|gone|unknown   when the wrapper is gone and none of its processes is left
+#   left PID…             processes of the job, when the wrapper is gone, or has written its result
+#   container running|gone|unknown   when the wrapper is gone, or has written its result
 #   claim SECONDS         age of the claim, when nobody has reported
 #   ticket live|gone      a process that became, or is to become, the wrapper
 #   result BASE64         read last: what ended while we looked has written it by then
@@ -30,10 +30,16 @@ examine() {
   left=$(marked "$marker.$token" | tr '\n' ' ')
   if [ -n "$left" ]; then
     printf 'left %s\n' "$left"
-  elif [ "$engine" != - ]; then
-    ask_container "$engine" "$marker"
-    printf 'container %s\n' "$container"
+  elif [ ! -f "$folder/result.json" ]; then
+    tell_container
   fi
+}
+
+# A container is no child of ours: it may run on whatever the wrapper has written down.
+tell_container() {
+  [ "$engine" != - ] || return 0
+  ask_container "$engine" "$marker"
+  printf 'container %s\n' "$container"
 }
 
 unreported() {
@@ -64,7 +70,10 @@ main() {
     printf 'attempt %s\n' "$marker"
     if [ -f "$folder/supervisor.json" ]; then examine; else unreported; fi
     # Somebody may have reported between the two looks.
-    [ ! -f "$folder/result.json" ] || printf 'result %s\n' "$(text_of "$folder/result.json")"
+    if [ -f "$folder/result.json" ]; then
+      printf 'result %s\n' "$(text_of "$folder/result.json")"
+      tell_container
+    fi
   done
   echo end
 }

@@ -24,11 +24,16 @@ export interface Look {
 }
 export type LookOutcome = Look | (Problem & { readonly host: Host });
 
-/** `settle` takes back what a lost submission has reserved, so that it cannot start any more. */
+export type LookMode = "look" | "settle" | "forget";
+
+/**
+ * `settle` takes back what a lost submission has reserved, so that it cannot start any more; `forget` removes the secrets stored for
+ * it, which is for the time after every host has been settled: they may share the folder.
+ */
 export const lookAt = async (
   host: Host,
   plan: Plan,
-  { scripts, mode }: { readonly scripts: HostScripts; readonly mode: "look" | "settle" },
+  { scripts, mode }: { readonly scripts: HostScripts; readonly mode: LookMode },
 ): Promise<LookOutcome> => {
   const { marker, token } = plan.attempt;
   const args = [mode, dirname(dirname(plan.cwd)), marker, token];

@@ -77,7 +77,8 @@ export const judge = (
   }
   try {
     const result = value("result");
-    if (result !== undefined) return ended(ref, result);
+    const stray = strayContainer(ref, value);
+    if (result !== undefined) return stray ?? ended(ref, result);
     const supervisor = value("supervisor");
     if (supervisor === undefined) return unreported(ref, { value, lines: lines ?? [] });
     return supervised(ref, { supervisor, machine, value });
@@ -85,6 +86,21 @@ export const judge = (
     return { phase: "unavailable", detail: messageOf(error) };
   }
 };
+
+// Its GPUs are not free, whatever has been written down of the job.
+function strayContainer(
+  ref: RefOf<"ssh">,
+  value: (word: string) => string | undefined,
+): Observation | undefined {
+  const container = value("container");
+  if (container === "unknown") {
+    return { phase: "unavailable", detail: `docker on ${ref.host} does not say whether ${ref.marker} runs` };
+  }
+  if (container !== "running") return undefined;
+  const detail = `its program has ended, its container ${ref.marker} runs on`;
+  const warning = `${detail} (on ${ref.host}); nobody will write down how it ends: stop the run at once (--now)`;
+  return { phase: "live", detail, warning };
+}
 
 function ended(ref: RefOf<"ssh">, encoded: string): Observation {
   const source = `${ref.folder}/result.json`;
@@ -125,15 +141,8 @@ function supervised(
       warning: `${detail} (on ${ref.host}); nobody will write down how they end`,
     };
   }
-  const container = value("container");
-  if (container === "running") {
-    const detail = `the wrapper is gone, its container ${ref.marker} runs on`;
-    const warning = `${detail} (on ${ref.host}); nobody will write down how it ends: stop the run at once (--now)`;
-    return { phase: "live", detail, warning };
-  }
-  if (container === "unknown") {
-    return { phase: "unavailable", detail: `docker on ${ref.host} does not say whether ${ref.marker} runs` };
-  }
+  const stray = strayContainer(ref, value);
+  if (stray) return stray;
   return value("alive") === "no"
     ? { phase: "ended", result: null, detail: "killed without a trace" }
     : { phase: "unavailable", detail: `${ref.host} did not say whether process ${supervisor.pid} runs` };

@@ -27,6 +27,7 @@ export const planSsh = (job: Job, attempt: AttemptContext, { profile, world, hos
       graceSeconds: profile.graceSeconds,
       python: program.python,
       keep: program.keep,
+      ...(profile.container?.engine === "docker" ? { containers: "docker" as const } : {}),
       program: program.argv,
     },
   );

@@ -28,6 +28,7 @@ case $command in
     [ -s "$state/$name" ] || { echo "Error response from daemon: No such container: $name" >&2; exit 1; }
     echo true
     ;;
+  ps) ls "$state" ;;
   rm)
     for name; do :; done
     [ -s "$state/$name" ] || exit 0
@@ -97,6 +98,42 @@ describe("a container on a host", () => {
     expect(pidOf(ref.marker)).toBeUndefined();
     expect(await seen(ref, "ended")).toMatchObject({ phase: "ended" });
     expect(await bench.launcher.cancel(ref, "now")).toBe("already-ended");
+  });
+
+  it("is gone before a stop that it did not heed counts as ended", { timeout: 60_000 }, async () => {
+    const { ref, container } = await started();
+    expect(await bench.launcher.cancel(ref, "graceful")).toBe("requested");
+    const end = await seen(ref, "ended");
+    expect(end).toMatchObject({ result: { marker: ref.marker } });
+    expect(await isAlive(container)).toBe(false);
+  });
+
+  it("counts as live whatever has been written down of its job", { timeout: 60_000 }, async () => {
+    const { ref, container } = await started();
+    const { pid } = Supervisor.parse(JSON.parse(await fileOf(ref, "supervisor")));
+    process.kill(pid, "SIGKILL");
+    await sweep(ref.marker);
+    const result = {
+      schemaVersion: 1,
+      marker: ref.marker,
+      exitCode: 137,
+      signal: "SIGKILL",
+      startedAt: "2026-01-31T10:15:00Z",
+      endedAt: "2026-01-31T10:16:00Z",
+      host: "one",
+      reason: "signalled",
+      detail: "",
+    };
+    writeFileSync(join(ref.folder, "result.json"), JSON.stringify(result));
+    expect(await seen(ref, "live")).toMatchObject({
+      warning: expect.stringContaining(`container ${ref.marker} runs on`),
+    });
+    writeFileSync(join(state, "down"), "");
+    expect(await observe(ref)).toMatchObject({ phase: "unavailable" });
+    rmSync(join(state, "down"));
+    endIfThere(container);
+    rmSync(join(state, ref.marker));
+    expect(await seen(ref, "ended")).toMatchObject({ result: { exitCode: 137 } });
   });
 
   it(
