@@ -148,6 +148,18 @@ fence_is_ours() {
   return 1
 }
 
+# The fence is looked at as late as can be: while its text is made durable, which may take long, another submission may take it.
+take_fence() {
+  next_fence=$run/fence.$$.tmp
+  printf '%s\n' "$attempt_token" >"$next_fence" || return 1
+  sync "$next_fence" 2>/dev/null || sync 2>/dev/null || :
+  if ! fence_is_ours; then
+    rm -f "$next_fence"
+    fenced "another submission owns $run"
+  fi
+  mv -f "$next_fence" "$run/fence"
+}
+
 # A stop that was asked for before this submission does not end it.
 stop_is_asked() {
   [ -e "$run/STOP" ] || return 1
@@ -448,8 +460,7 @@ attempt_token=$token
 [ "$attempt" -eq "$first" ] || attempt_token=$token.$attempt
 record "$attempt" || unfit "$run/links cannot be written"
 write_manifest || unfit "$folder/job.json cannot be made from $template"
-fence_is_ours || fenced "another submission owns $run"
-write_file "$run/fence" "$attempt_token" || unfit "$run/fence cannot be written"
+take_fence || unfit "$run/fence cannot be written"
 end_containers
 # Once more: whoever left STOP meanwhile may have found no folder of this attempt. From here on the wrapper looks.
 if stop_is_asked; then

@@ -1,19 +1,8 @@
 import { utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { chainOf, ended, type Chain } from "./link-support.ts";
-import { sweep, temporaryFolder, until } from "./support.ts";
-
-/** A program that does something else as well when it is called with a word that fits. */
-const meddling = (program: string, fits: string, work: string): string => {
-  const path = temporaryFolder().path;
-  writeFileSync(
-    join(path, program),
-    `#!/bin/sh\ncase "$*" in ${fits}) ${work} ;; esac\nexec /bin/${program} "$@"\n`,
-    { mode: 0o755 },
-  );
-  return path;
-};
+import { chainOf, ended, meddling, type Chain } from "./link-support.ts";
+import { sweep, until } from "./support.ts";
 
 /** What leaves a stop: the run's STOP, then one for the newest attempt, if that has a folder. */
 const stop = ({ run }: Chain): string =>

@@ -68,7 +68,7 @@ const check = (
       "--attempt",
       "1",
       "--marker",
-      "m1",
+      "gpus1",
       "--token",
       "t1",
       "--keep",

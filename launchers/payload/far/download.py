@@ -74,11 +74,16 @@ def take_token(folder):
 
 def fetch(hub, wanted):
     folder, pin = wanted["folder"], (wanted["repository"], wanted["revision"])
+    if not fetching.all_there(wanted["files"] or fetching.read_record(folder, *pin)):
+        fetch_missing(hub, wanted, folder, pin)
+    fetching.say("the model %s at %s is there" % pin)
+
+
+def fetch_missing(hub, wanted, folder, pin):
     with fetching.locked([folder], wanted, SUBJECT):
         files = wanted["files"] or fetching.read_record(folder, *pin) or listed(hub, wanted)
         fetching.fetch_all(files, lambda file: fetch_file(hub, wanted, file), SUBJECT)
         fetching.write_record(folder, *pin, files)
-    fetching.say("the model %s at %s is there" % pin)
 
 
 def listed(hub, wanted):

@@ -1,6 +1,7 @@
 """What all ways of fetching inputs have in common: parts that go on where they stopped, digests, retries, and words for people.
 
-Standard library alone. A file has its name only when its size and digest are right.
+Standard library alone. A file that is fetched has its name only when its size and digest are right; one that is there already counts
+by its size. Where all are there nothing is written, not even a lock: a cache may belong to somebody else.
 """
 
 import errno
@@ -65,6 +66,13 @@ def run(wanted, program, fetch, subject):
     except Refused as problem:
         refuse(wanted, problem, subject)
         return 2
+    except PermissionError as problem:
+        refuse(wanted, Refused(
+            "%s_NOT_WRITABLE" % subject.upper(),
+            "%s cannot be written, and not everything is there: %s" % (problem.filename or "a folder", problem.strerror),
+            "it belongs to somebody else: agree on umask and group in the profile, or choose another folder",
+        ), subject)
+        return 2
     except (Unreachable, OSError) as problem:
         full = isinstance(problem, OSError) and problem.errno in FULL
         say("the disk is full: %s" % (problem.filename or wanted.get("folder", "")) if full else str(problem), subject)
@@ -84,6 +92,11 @@ def fetch_all(files, fetch_one, subject):
         with ThreadPoolExecutor(4) as pool:
             for _ in pool.map(fetch_one, missing):
                 pass
+
+
+def all_there(files):
+    """True when every file that is known has its size; False when none is known."""
+    return bool(files) and all(size_of(file["path"]) == file["bytes"] for file in files)
 
 
 @contextmanager

@@ -4,7 +4,7 @@
           {--object BYTES SHA256 PATH ADDRESS}... -- PROGRAM ARGUMENT...
 
 boto3 of this Python, or the aws command: whichever is there. With --prefix everything below it goes into F: of these files the sizes
-alone are known. A file has its name only when its size and digest are right; a part goes on where it stopped. The program does not
+alone are known. A file that is fetched has its name only when its size and digest are right; a part goes on where it stopped. The program does not
 get to see the variables of AWS. Exit 2: S3 says no, or has something else; 69: it cannot be reached, or the disk is full (another time
 may do).
 """
@@ -28,21 +28,27 @@ def main(argv):
 
 
 def fetch(wanted):
+    prefix, folder = wanted.get("prefix", ""), wanted.get("folder", "")
+    recorded = fetching.read_record(folder, prefix, prefix) if prefix else []
+    if recorded is None or not fetching.all_there(wanted["files"] + recorded):
+        fetch_missing(wanted, prefix, folder)
+    forget()
+    fetching.say("everything is there", SUBJECT)
+
+
+def fetch_missing(wanted, prefix, folder):
     try:
         name, client = told(lambda: s3_client.connect(wanted.get("endpoint", ""), wanted.get("region", "")), "S3")
     except s3_client.NoTool as problem:
         raise Refused("S3_TOOL_MISSING", str(problem), "install one of them there, or load it in setup") from None
     fetching.say("reading with %s %s" % (name, client.version), SUBJECT)
     files = list(wanted["files"])
-    prefix, folder = wanted.get("prefix", ""), wanted.get("folder", "")
     folders = [os.path.dirname(file["path"]) for file in files] + ([folder] if prefix else [])
     with fetching.locked(folders, wanted, SUBJECT):
         found = listed(client, prefix, folder) if prefix else []
         fetching.fetch_all(files + found, lambda file: fetch_file(client, wanted, file), SUBJECT)
         if prefix:
             fetching.write_record(folder, prefix, prefix, found)
-    forget()
-    fetching.say("%d files are there" % len(files + found), SUBJECT)
 
 
 def forget():

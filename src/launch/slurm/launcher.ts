@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf, UnderstudyError } from "../../core/errors.ts";
 import { readIfExists } from "../../core/files.ts";
 import { layoutAt } from "../attempt-layout.ts";
 import { checkFar, probeFar } from "../far/index.ts";
@@ -63,14 +63,17 @@ export const slurmLauncher = async (profile: SlurmProfile, world: OpenWorld): Pr
     kind: "slurm",
     validate: (job) => validateSlurm(job, profile),
     plan,
-    probe: async () => [
-      ...(await reached(async () => probeFar(transport, profile, world))),
-      ...(await probeSlurm(checks)),
-    ],
+    probe: async () =>
+      reached(
+        async () => probeFar(transport, profile, world),
+        async () => probeSlurm(checks),
+      ),
     preflight: async (job) => [
       ...slurmNotes(job, profile),
-      ...(await reached(async () => checkFar(transport, job, profile, world))),
-      ...(await preflightSlurm(plan(job, PREFLIGHT), job, checks)),
+      ...(await reached(
+        async () => checkFar(transport, job, profile, world),
+        async () => preflightSlurm(plan(job, PREFLIGHT), job, checks),
+      )),
     ],
     submit: async (request) => {
       const answer = await submitSlurm(request, settings);
@@ -145,10 +148,24 @@ async function observeAll(
   return new Map(answers.flatMap((answer) => [...answer]));
 }
 
-async function reached(ask: () => Promise<readonly Check[]>): Promise<readonly Check[]> {
+// A machine that cannot be reached is one fault: what its scheduler would have said is not asked.
+async function reached(
+  machine: () => Promise<readonly Check[]>,
+  scheduler: () => Promise<readonly Check[]>,
+): Promise<readonly Check[]> {
+  let checks: readonly Check[];
   try {
-    return await ask();
+    checks = await machine();
   } catch (error) {
-    return [{ name: "reachable", outcome: "failed", detail: messageOf(error) }];
+    const hint = error instanceof UnderstudyError ? error.hint : undefined;
+    return [
+      {
+        name: "connection",
+        outcome: "failed",
+        detail: messageOf(error),
+        ...(hint === undefined ? {} : { hint }),
+      },
+    ];
   }
+  return [...checks, ...(await scheduler())];
 }

@@ -92,7 +92,8 @@ function plannedFiles(
     { path: layout.wrapper, mode: 0o755, text: texts.wrapper },
     { path: join(layout.folder, "link.sh"), mode: 0o755, text: texts.link },
     ...(slurmResources(job, profile).nodes > 1 ? [nodes] : []),
-    { path: texts.script, mode: 0o644, text: texts.text },
+    // Its setup lines and its environment may hold a token; Slurm reads it as who submits it.
+    { path: texts.script, mode: 0o600, text: texts.text },
     { path: layout.fence, mode: 0o644, text: `${attempt.token}\n` },
   ];
 }

@@ -123,6 +123,14 @@ describe("a Slurm plan", () => {
     expect(jobOf(slurmProfile({ device: "cpu" }))).not.toMatch(/--gpus|--max-held|--cuda/);
   });
 
+  it("keeps what may hold a token to its owner: setup lines and the environment", () => {
+    const { files } = plan({ setup: ["export INDEX_TOKEN=of-the-site"] });
+    const holders = files.filter(({ text }) => /of-the-site|^export [A-Z_]+=/m.test(text));
+    expect(holders.map(({ path, mode }) => [path.split("/").at(-1), mode.toString(8)])).toEqual([
+      ["job.sh", "600"],
+    ]);
+  });
+
   it("puts the fence last", () => {
     expect(plan().files.at(-1)?.path).toMatch(/\/fence$/);
   });
