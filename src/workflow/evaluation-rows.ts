@@ -1,7 +1,7 @@
 import { rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { exists, syncFolder } from "../core/files.ts";
-import type { ArtifactStore } from "../launch/index.ts";
+import { downloadAll, type ArtifactStore } from "../launch/index.ts";
 import type { Run } from "../track/index.ts";
 import { TASKS } from "./evaluation-place.ts";
 import { DONE, taskProof } from "./proof.ts";
@@ -33,16 +33,14 @@ async function collectTask(shop: Shop, artifacts: ArtifactStore, task: Task): Pr
   // Not this job's, or not finished there.
   if (!files.some(({ path }) => path === `${far}/${DONE}`)) return;
   const staged = `${folder}.part`;
-  let done = 0;
-  for (const { path } of files) {
-    shop.signal.throwIfAborted();
-    // In a bucket any text is a name; here it would be a way out of the folder.
-    if (path.split("/").includes("..")) continue;
-    const to = join(staged, path.slice(far.length + 1));
-    if (!(await exists(to))) await artifacts.download(path, to, { signal: shop.signal });
-    done += 1;
-    shop.onProgress({ type: "work", text: "files fetched", done, total: files.length });
-  }
+  // In a bucket any text is a name; here it would be a way out of the folder.
+  const wanted = files
+    .filter(({ path }) => !path.split("/").includes(".."))
+    .map(({ path, bytes }) => ({ path, bytes, to: join(staged, path.slice(far.length + 1)) }));
+  await downloadAll(artifacts, wanted, {
+    signal: shop.signal,
+    onFile: (done) => shop.onProgress({ type: "work", text: "files fetched", done, total: wanted.length }),
+  });
   const { holds, detail } = await taskProof({ ...task, folder: staged });
   if (!holds) {
     await rm(staged, { recursive: true, force: true });

@@ -169,7 +169,9 @@ function rejected(shop: Shop, lease: Lease, run: Run, { attempt, answer }: Refus
   const why = answer.retry;
   if (why === undefined) {
     shop.store.endAttempt(lease, attempt.number, { reason: "rejected", exitCode: null, evidence: answer });
-    return move(shop, lease, run, { to: "failed", reason: `the job was not accepted: ${answer.reason}` });
+    const hint = answer.hint === undefined ? "" : ` (${answer.hint})`;
+    const words = `the job was not accepted: ${answer.reason}${hint}`;
+    return move(shop, lease, run, { to: "failed", reason: words });
   }
   const now = shop.clock.now();
   const before = notesOf(attempt).refused;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { accepted } from "../../src/cli/commands/run/accepted.ts";
 import { markerOf } from "../../src/launch/index.ts";
 import { startRun } from "../../src/workflow/runs.ts";
 import { advanceRun } from "../../src/workflow/advance.ts";
@@ -34,5 +35,26 @@ describe("an attempt whose number the far side has given out by itself", () => {
     await expect(startRun(shop, job(RUN))).rejects.toThrow("killed");
     expect((await advanceRun(shop, RUN)).run.state).not.toBe("failed");
     expect(shop.store.attempts(RUN).at(-1)).toMatchObject({ number: 2, reason: null });
+  });
+});
+
+describe("a job that is refused for good", () => {
+  it("says what was wrong and what to do, and nobody takes its run for started", async () => {
+    const { far, shop: open, job } = await scriptedStage();
+    const shop = open();
+    far.submits.push({ outcome: "rejected", reason: "torch cannot be had", hint: "set a folder of wheels" });
+    const run = await startRun(shop, job(RUN));
+    expect(run).toMatchObject({
+      state: "failed",
+      reason: "the job was not accepted: torch cannot be had (set a folder of wheels)",
+    });
+    expect(() => accepted(run)).toThrow(
+      expect.objectContaining({
+        code: "RUN_REJECTED",
+        actor: "remote",
+        hint: expect.stringContaining(`run resume ${RUN}`),
+      }),
+    );
+    expect(accepted({ ...run, state: "starting" }).state).toBe("starting");
   });
 });

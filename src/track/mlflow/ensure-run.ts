@@ -71,8 +71,22 @@ export const ensureRun = async (mlflow: Mlflow, request: RunRequest, work: RunWo
   }
 };
 
-// Two programs may ask for it at once: whoever comes second finds it.
+// A watcher copies many runs at once, and a server that keeps files makes two experiments of one name when it is asked twice
+// at once: here it is asked once. Of other programs, whoever comes second finds it.
+const asking = new Map<string, Promise<string>>();
+
 async function ensureExperiment(mlflow: Mlflow): Promise<string> {
+  const key = `${mlflow.target.uri} ${mlflow.target.experiment}`;
+  const answer = asking.get(key) ?? askForExperiment(mlflow);
+  asking.set(key, answer);
+  try {
+    return await answer;
+  } finally {
+    asking.delete(key);
+  }
+}
+
+async function askForExperiment(mlflow: Mlflow): Promise<string> {
   const { experiment: name, uri } = mlflow.target;
   const present = await mlflow.experiment(name);
   if (present === undefined) {

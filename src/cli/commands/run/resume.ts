@@ -2,6 +2,7 @@ import { followToSuccess, resumeRun, runIdOf } from "../../../workflow/index.ts"
 import { defineCommand } from "../../command.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
+import { accepted } from "./accepted.ts";
 import { RUN } from "./run-argument.ts";
 
 export const runResume = defineCommand({
@@ -14,7 +15,10 @@ export const runResume = defineCommand({
     inShop(context, async (shop) => {
       const id = runIdOf(shop.store, word);
       const resumed = await resumeRun(shop, id);
-      const run = follow ? await followToSuccess(shop, id) : resumed;
-      context.print.result({ ...run, lock: undefined }, () => [runLine(run)]);
+      const run = follow ? await followToSuccess(shop, id) : accepted(resumed);
+      context.print.result({ ...run, lock: undefined }, () => [
+        runLine(run),
+        ...(follow ? [] : [`next: understudy run logs ${id} -f`]),
+      ]);
     }),
 });

@@ -16,6 +16,7 @@ import type { Context } from "../../context.ts";
 import { countText } from "../../quantities.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
+import { accepted } from "./accepted.ts";
 import { estimateLines } from "./estimate-lines.ts";
 import { commandLine, summaryLines } from "./summary-lines.ts";
 
@@ -94,7 +95,7 @@ async function start(
   for (const warning of warnings) print.warn(warning);
   for (const line of forced) print.warn(`started although ${line} (--force, recorded with the run)`);
   const run = await trainFromRecipe(shop, prepared, request.profile);
-  const ended = follow ? await followToSuccess(shop, run.id) : run;
+  const ended = follow ? await followToSuccess(shop, run.id) : accepted(run);
   print.result({ run: ended, warnings, estimate, checks, forced }, () => [
     runLine(ended),
     `  ${countText(steps.steps)} steps, ${steps.evaluations} evaluations`,
