@@ -67,9 +67,12 @@ awsSuite("a run on SageMaker", (python) => {
       "The account-level service limit 'ml.p5.48xlarge for training job usage' is 0 Instances, with current utilization of 0 Instances and a request delta of 1 Instances.";
     const how = { status: 400, type: "ResourceLimitExceeded", message };
     aws.service.proxy.fail({ target: /CreateTrainingJob$/, times: 1, how });
-    const { stdout } = await aws.run(...START, "--on", "cloud", "--json");
-    const { run }: { run: { id: string } } = JSON.parse(stdout);
-    const shown = await aws.done("run", "show", run.id);
+    const { exitCode, stdout } = await aws.run(...START, "--on", "cloud", "--json");
+    expect(exitCode).toBe(4);
+    const { error }: { error: { code: string; message: string } } = JSON.parse(stdout);
+    expect(error).toMatchObject({ code: "RUN_REJECTED", message: expect.stringContaining("is 0 Instances") });
+    const [, id = ""] = /^Run (\S+) was not started/.exec(error.message) ?? [];
+    const shown = await aws.done("run", "show", id);
     expect(shown.stdout).toContain("is 0 Instances");
     expect((await aws.done("run", "list")).stdout).toContain("failed");
     expect(aws.service.jobs()).toEqual([]);
