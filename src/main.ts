@@ -1,4 +1,4 @@
-import { runUnderstudy, type Sink } from "./cli/index.ts";
+import { programName, runUnderstudy, type Sink } from "./cli/index.ts";
 import { systemClock } from "./core/clock.ts";
 
 // What a shell reports for a program that died of the signal.
@@ -41,6 +41,7 @@ const code = await runUnderstudy(process.argv.slice(2), {
   stderr: sink(process.stderr),
   clock: systemClock,
   fetch: globalThis.fetch,
+  program: programName(process.argv[1] ?? "", process.env),
   signal: ending.signal,
 });
 // Not process.exit(): what is still on its way to a pipe has to arrive.

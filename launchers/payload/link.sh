@@ -12,7 +12,7 @@
 #                                     attempt without a name, and a number is never given twice
 # FOLDER/links/N-K.json               what this link decided and why; N-K-2.json, ... after a requeue
 # FOLDER/attempts/N/job.template.json made into attempts/n/job.json
-# FOLDER/STOP                         no more attempts, unless it is older than this submission
+# FOLDER/STOP                         no more attempts, unless it is older than this submission; the wrapper heeds it, too
 # FOLDER/fence                        T in attempt N, T.n later; a token of another submission: exit 75
 #
 # An argument @MANIFEST@ of PROGRAM becomes the path of job.json. Progress is the newest complete checkpoint or, with
@@ -33,7 +33,7 @@ set -u
 set -f
 umask 022
 
-run='' first='' stem='' token='' link=${UNDERSTUDY_LINK:-} links=${UNDERSTUDY_LINKS:-} steps='' owner='' host='' keep='' python='' disk_bytes=0 grace=0 gpus=0
+run='' first='' stem='' token='' link=${UNDERSTUDY_LINK:-} links=${UNDERSTUDY_LINKS:-} steps='' owner='' host='' keep='' python='' disk_bytes=0 grace=0 gpus=0 max_held='' cuda='' containers=''
 mask=022 rows='' avoid='' newline='
 '
 
@@ -62,6 +62,9 @@ while [ $# -gt 0 ]; do
     --disk-bytes) disk_bytes=$2 ;;
     --grace) grace=$2 ;;
     --gpus) gpus=$2 ;;
+    --max-held) max_held=$2 ;;
+    --cuda) cuda=$2 ;;
+    --containers) containers=$2 ;;
     --umask) mask=$2 ;;
     *) usage "unknown option $1" ;;
   esac
@@ -143,6 +146,18 @@ fence_is_ours() {
   first_line "$run/fence"
   case $line in "$token" | "$token".*) return 0 ;; esac
   return 1
+}
+
+# The fence is looked at as late as can be: while its text is made durable, which may take long, another submission may take it.
+take_fence() {
+  next_fence=$run/fence.$$.tmp
+  printf '%s\n' "$attempt_token" >"$next_fence" || return 1
+  sync "$next_fence" 2>/dev/null || sync 2>/dev/null || :
+  if ! fence_is_ours; then
+    rm -f "$next_fence"
+    fenced "another submission owns $run"
+  fi
+  mv -f "$next_fence" "$run/fence"
 }
 
 # A stop that was asked for before this submission does not end it.
@@ -359,10 +374,49 @@ avoid_unfit_nodes() {
   waiting=$(timeout 30 squeue -h -n "$SLURM_JOB_NAME" -t PENDING -o %i 2>/dev/null) || return 0
   while IFS= read -r id; do
     [ -n "$id" ] || continue
-    timeout 30 scontrol update JobId="$id" ExcNodeList="$nodes" || return 0
+    exclude_nodes "$id" && continue
+    # One name that the cluster does not know any more makes it refuse all of them.
+    keep_known_nodes && exclude_nodes "$id" || return 0
   done <<END
 $waiting
 END
+}
+
+# JOB
+exclude_nodes() { timeout 30 scontrol update JobId="$1" ExcNodeList="$nodes"; }
+
+# Takes from `nodes` those that the cluster does not know; fails when that changes nothing, or none is left.
+keep_known_nodes() {
+  known=$(timeout 30 sinfo --all -h -N -o %N 2>/dev/null) || return 1
+  wanted=$(timeout 30 scontrol show hostnames "$nodes" 2>/dev/null) || return 1
+  kept='' unknown=''
+  for name in $wanted; do
+    case $newline$known$newline in
+      *"$newline$name$newline"*) kept=${kept:+$kept,}$name ;;
+      *) unknown="$unknown $name" ;;
+    esac
+  done
+  [ -n "$kept" ] && [ -n "$unknown" ] || return 1
+  printf 'link %s of %s: not avoided, as the cluster does not know it:%s\n' "$link" "$links" "$unknown"
+  nodes=$kept
+}
+
+# What earlier attempts have left running on this node: a container outlives its job, and holds the GPUs.
+end_containers() {
+  [ "$containers" = docker ] && command -v timeout >/dev/null 2>&1 || return 0
+  listed=$(timeout -k 5 20 docker ps --all --filter "name=$stem-a" --format '{{.Names}}' 2>/dev/null) || return 0
+  names=''
+  while IFS= read -r name; do
+    case $name in "$stem-a"[0-9]*) ;; *) continue ;; esac
+    case ${name#"$stem-a"} in *[!0-9-]*) continue ;; esac
+    names="$names $name"
+  done <<END
+$listed
+END
+  [ -n "$names" ] || return 0
+  printf 'link %s of %s: ending containers of earlier attempts:%s\n' "$link" "$links" "$names"
+  # shellcheck disable=SC2086
+  timeout -k 5 30 docker rm --force $names >/dev/null 2>&1 || :
 }
 
 # The manifest of this attempt. A sign in the job's own texts is written as \u0040 by whoever made the template.
@@ -406,8 +460,14 @@ attempt_token=$token
 [ "$attempt" -eq "$first" ] || attempt_token=$token.$attempt
 record "$attempt" || unfit "$run/links cannot be written"
 write_manifest || unfit "$folder/job.json cannot be made from $template"
-fence_is_ours || fenced "another submission owns $run"
-write_file "$run/fence" "$attempt_token" || unfit "$run/fence cannot be written"
+take_fence || unfit "$run/fence cannot be written"
+end_containers
+# Once more: whoever left STOP meanwhile may have found no folder of this attempt. From here on the wrapper looks.
+if stop_is_asked; then
+  decision=stopped reason='a stop was asked for'
+  record null || unfit "$run/links cannot be written"
+  leave
+fi
 
 unset UNDERSTUDY_LINK UNDERSTUDY_LINKS
 count=$#
@@ -421,4 +481,5 @@ done
 printf 'link %s of %s: attempt %s on %s\n' "$link" "$links" "$attempt" "$host"
 exec /bin/sh "$run/attempts/$first/wrapper.sh" --run "$run" --attempt "$attempt" --marker "$stem-a$attempt" \
   --token "$attempt_token" --owner "$owner" --host "$host" --keep "$keep" --python "$python" \
-  --disk-bytes "$disk_bytes" --grace "$grace" --gpus "$gpus" --umask "$mask" -- "$@"
+  --disk-bytes "$disk_bytes" --grace "$grace" --gpus "$gpus" --max-held "$max_held" --cuda "$cuda" \
+  --also-stop "$run/STOP" --containers "$containers" --umask "$mask" -- "$@"

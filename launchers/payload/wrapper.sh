@@ -2,8 +2,8 @@
 # Runs one attempt of a job and leaves evidence of how it ended. POSIX sh and coreutils, nothing else.
 #
 #   wrapper.sh --run FOLDER --attempt N --marker M --token T --keep "NAME PREFIX_*"
-#              [--owner ID] [--host NAME] [--umask MODE] [--python FILE] [--gpus N] [--disk-bytes B]
-#              [--grace SECONDS] -- PROGRAM ARGUMENT...
+#              [--owner ID] [--host NAME] [--umask MODE] [--python FILE] [--gpus N] [--max-held MIB] [--cuda VERSION]
+#              [--disk-bytes B] [--grace SECONDS] [--also-stop FILE] [--containers docker] -- PROGRAM ARGUMENT...
 #
 # FOLDER/claims/M/owner            who may run this marker; the first mkdir wins, a requeue with the same owner keeps it
 # FOLDER/fence                     token of the attempt that may write; another token in it: exit 75
@@ -11,6 +11,10 @@
 # FOLDER/attempts/N/log.txt        everything the program prints, appended
 # FOLDER/attempts/N/STOP           made here on TERM, INT and USR1: the program saves and stops
 # FOLDER/attempts/N/result.json    how it ended, written once and last
+#
+# Node checks: output folder, disk, and with --gpus their number, with --max-held the memory that others hold of them, with --cuda
+# that the driver is new enough for it. FILE of --also-stop becomes STOP too, unless it is older than attempts/N/job.json.
+# With --containers, what the program has left running under the name M or M-RANK is removed after the result is written.
 #
 # HUP is ignored, so that a logout does not stop a job of fifteen hours. A second TERM is passed on to the program.
 # With --grace, a program that has not stopped that many seconds after the first signal, or after a STOP that somebody else
@@ -25,6 +29,7 @@ newline='
 '
 
 run='' attempt='' marker='' token='' owner='' host='' python='' disk_bytes=0 gpus=0 grace=0 keep='' mask=022
+max_held='' cuda='' also_stop='' containers=''
 
 usage() {
   printf 'wrapper.sh: %s\n' "$1" >&2
@@ -45,6 +50,10 @@ while [ $# -gt 0 ]; do
     --python) python=$2 ;;
     --disk-bytes) disk_bytes=$2 ;;
     --gpus) gpus=$2 ;;
+    --max-held) max_held=$2 ;;
+    --cuda) cuda=$2 ;;
+    --also-stop) also_stop=$2 ;;
+    --containers) containers=$2 ;;
     --grace) grace=$2 ;;
     --keep) keep=$2 ;;
     *) usage "unknown option $1" ;;
@@ -55,12 +64,13 @@ done
 shift
 
 case $run in /*) ;; *) usage '--run must be an absolute folder' ;; esac
-for number in "$attempt" "$disk_bytes" "$gpus" "$grace"; do
+for number in "$attempt" "$disk_bytes" "$gpus" "$grace" "${max_held:-0}"; do
   case $number in '' | *[!0-9]*) usage "not a number: '$number'" ;; esac
 done
 for word in "$marker" "$token"; do
   case $word in '' | *[!A-Za-z0-9._-]*) usage "not a marker or token: '$word'" ;; esac
 done
+case $cuda in *[!0-9.]* | .*) usage "not a version of CUDA: '$cuda'" ;; esac
 case $mask in '' | *[!0-7]*) usage "not a umask: '$mask'" ;; esac
 umask "$mask"
 
@@ -185,7 +195,102 @@ free_kib() {
 
 # A driver in trouble hangs for ever: a check that cannot end is a failed one.
 at_most_a_minute() {
-  if command -v timeout >/dev/null 2>&1; then timeout 60 "$@"; else "$@"; fi
+  if command -v timeout >/dev/null 2>&1; then timeout -k 5 60 "$@"; else "$@"; fi
+}
+
+# INDEX UUID: this GPU is one of the job's.
+is_given() {
+  [ -n "${CUDA_VISIBLE_DEVICES+set}" ] || return 0
+  case ,$CUDA_VISIBLE_DEVICES, in *",$1,"*) return 0 ;; esac
+  # A UUID may be cut short.
+  IFS=,
+  for device in $CUDA_VISIBLE_DEVICES; do
+    case $device in GPU-?*) case $2 in "$device"*) unset IFS && return 0 ;; esac ;; esac
+  done
+  unset IFS
+  return 1
+}
+
+# Sets `held` to the job's GPUs of which others hold too much, and `told` to the number of those that say anything.
+read_held() {
+  held='' told=0
+  while IFS=', ' read -r index uuid used _; do
+    case $index in '' | *[!0-9]*) continue ;; esac
+    is_given "$index" "$uuid" || continue
+    # Some machines do not count it: that is no fault.
+    case $used in '[N/A]' | N/A | '[Not') told=$((told + 1)) && continue ;; '' | *[!0-9]*) continue ;; esac
+    told=$((told + 1))
+    [ "$used" -le "$max_held" ] || held="$held$index $uuid $used$newline"
+  done <<END
+$1
+END
+}
+
+# Sets `whom` to what is held by whom.
+name_holders() {
+  apps=$(at_most_a_minute nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv,noheader,nounits 2>/dev/null) || apps=''
+  whom=''
+  while read -r index uuid used; do
+    [ -n "$uuid" ] || continue
+    by=''
+    while IFS=', ' read -r app_uuid pid mib program; do
+      case $pid in '' | *[!0-9]*) continue ;; esac
+      [ "$app_uuid" = "$uuid" ] || continue
+      owner_of=$(stat -c %U "/proc/$pid" 2>/dev/null) || owner_of='an unknown user'
+      by="$by${by:+, }$mib MiB by pid $pid of $owner_of ($program)"
+    done <<END
+$apps
+END
+    whom="$whom${whom:+; }GPU $index: $used MiB held: ${by:-by nobody that nvidia-smi shows}"
+  done <<END
+$held
+END
+}
+
+# Sets `problem` and fails when others hold memory of the job's GPUs. What has just ended needs a moment to give it back.
+held_check() {
+  case ${CUDA_VISIBLE_DEVICES:-} in *MIG-*) return 0 ;; esac
+  tries=0
+  while :; do
+    if ! said=$(at_most_a_minute nvidia-smi --query-gpu=index,uuid,memory.used --format=csv,noheader,nounits 2>&1); then
+      problem="nvidia-smi does not tell what is held of the GPUs${said:+: $said}"
+      return 1
+    fi
+    read_held "$said"
+    if [ "$told" -lt "$gpus" ]; then
+      problem="nvidia-smi tells the memory of only $told of $gpus GPUs${said:+: $said}"
+      return 1
+    fi
+    [ -n "$held" ] || return 0
+    tries=$((tries + 1))
+    [ "$tries" -lt 6 ] || break
+    sleep 5
+  done
+  name_holders
+  problem="others hold memory of the job's GPUs (more than $max_held MiB): $whom"
+  return 1
+}
+
+# TEXT WORDS: sets `version` to the number that follows the words, empty when there is none.
+version_after() {
+  version=${1#*"$2"}
+  if [ "$version" = "$1" ]; then version='' && return; fi
+  version=${version#"${version%%[0-9]*}"}
+  version=${version%%[!0-9.]*}
+}
+
+# Sets `problem` and fails when the driver is too old for the payload. One that does not say so may do.
+driver_check() {
+  if ! said=$(at_most_a_minute nvidia-smi 2>&1); then
+    problem="nvidia-smi fails${said:+: $said}"
+    return 1
+  fi
+  version_after "$said" 'Driver Version:'
+  driver=${version:-unknown}
+  version_after "$said" 'CUDA Version:'
+  [ -n "$version" ] && [ "${version%%.*}" -lt "${cuda%%.*}" ] || return 0
+  problem="driver $driver (CUDA $version) is too old: the payload's torch is built for CUDA $cuda"
+  return 1
 }
 
 # Sets `problem` and fails when there are fewer GPUs than the job needs.
@@ -225,7 +330,11 @@ node_check() {
     problem="the job writes $disk_bytes bytes, but $run/output has only $((free * 1024)) bytes free"
     return 1
   fi
-  [ "$gpus" -eq 0 ] || gpu_check || return 1
+  if [ "$gpus" -gt 0 ]; then
+    gpu_check || return 1
+    [ -z "$cuda" ] || driver_check || return 1
+    [ -z "$max_held" ] || held_check || return 1
+  fi
   [ -n "$python" ] || return 0
   if ! said=$("$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>&1); then
     problem="$python does not run or is older than Python 3.10${said:+: $said}"
@@ -264,14 +373,22 @@ on_stop_seen() {
   start_grace_timer
 }
 
+# The stop of the whole run, newer than this attempt: whoever left it may have found no folder to leave another one in.
+run_is_stopped() {
+  [ -n "$also_stop" ] && [ -e "$also_stop" ] || return 1
+  # shellcheck disable=SC3013 # in POSIX since 2024, and in every sh before
+  ! [ "$also_stop" -ot "$folder/job.json" ]
+}
+
 # USR2 reaches this wrapper alone, and only while it is the one that started the watcher.
 watch_for_stop() {
-  [ "$grace" -gt 0 ] || return 0
+  [ "$grace" -gt 0 ] || [ -n "$also_stop" ] || return 0
   (
-    until [ -e "$folder/STOP" ]; do
+    until [ -e "$folder/STOP" ] || run_is_stopped; do
       sleep 2
       kill -0 "$child" 2>/dev/null || exit
     done
+    [ -e "$folder/STOP" ] || printf 'cancel\n' >"$folder/STOP"
     if identify $$ && [ "$start" = "$own_start" ]; then kill -USR2 $$; fi
   ) >/dev/null 2>&1 &
   watcher=$!
@@ -352,6 +469,22 @@ end_leftovers() {
   done
 }
 
+# A container is the daemon's child: it outlives the command that has started it. A daemon that hangs costs some seconds.
+end_containers() {
+  [ "$containers" = docker ] && command -v timeout >/dev/null 2>&1 || return 0
+  listed=$(timeout -k 5 20 docker ps --all --filter "name=$marker" --format '{{.Names}}' 2>/dev/null) || return 0
+  names=''
+  while IFS= read -r name; do
+    case $name in "$marker" | "$marker-"?*) ;; *) continue ;; esac
+    case ${name#"$marker"} in *[!0-9-]*) continue ;; esac
+    names="$names $name"
+  done <<END
+$listed
+END
+  # shellcheck disable=SC2086
+  [ -z "$names" ] || timeout -k 5 30 docker rm --force $names >/dev/null 2>&1 || :
+}
+
 end_log_line() {
   [ -s "$folder/log.txt" ] || return 0
   [ -z "$(tail -c 1 "$folder/log.txt" | tr '\0' ' ')" ] || echo >>"$folder/log.txt"
@@ -395,4 +528,5 @@ if [ "$code" -gt 128 ] && name=$(kill -l "$code" 2>/dev/null) && [ -n "$name" ];
 else
   write_result "$code" '' exited ''
 fi
+end_containers
 exit "$code"

@@ -34,7 +34,7 @@ export const verifyListed = async (
   checkpoint: {
     readonly folder: string;
     readonly sizes: ReadonlyMap<string, number>;
-    readonly marker: CompleteMarker;
+    readonly marker: Pick<CompleteMarker, "files">;
   },
   options: { readonly digests: boolean },
 ): Promise<Verified> => {

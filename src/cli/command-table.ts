@@ -36,6 +36,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/dataset/show.ts")).datasetShow,
   },
   {
+    usage: "dataset push <name> <repo>",
+    summary: "Publish a packed data set on the Hugging Face Hub",
+    load: async () => (await import("./commands/dataset/push.ts")).datasetPush,
+  },
+  {
+    usage: "dataset pull <repo>",
+    summary: "Fetch a published data set from the Hugging Face Hub",
+    load: async () => (await import("./commands/dataset/pull.ts")).datasetPull,
+  },
+  {
     usage: "recipe check <file>",
     summary: "Check a recipe and count its steps and evaluations",
     load: async () => (await import("./commands/recipe/check.ts")).recipeCheck,

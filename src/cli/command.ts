@@ -1,12 +1,16 @@
 import type { Context } from "./context.ts";
 import type { ExitCode } from "./exit-codes.ts";
 
+/** What a shell may offer in place of a value, from the project that the person stands in. */
+export type Completion = "run" | "profile" | "recipe" | "dataset";
+
 export interface PositionalSpec {
   readonly describe: string;
   readonly optional?: true;
   /** Takes all remaining words. */
   readonly many?: true;
   readonly choices?: readonly string[];
+  readonly complete?: Completion;
 }
 
 export interface OptionSpec {
@@ -18,6 +22,7 @@ export interface OptionSpec {
   readonly many?: true;
   readonly required?: true;
   readonly choices?: readonly string[];
+  readonly complete?: Completion;
   readonly default?: string | number;
   /** Name of the value in help: `--set PATH=VALUE`. */
   readonly value?: string;

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { findProject, type Project } from "../core/project.ts";
 import { secretsFrom, type Secrets } from "../core/secrets.ts";
 import { printerFor, type Printer } from "./print.ts";
+import { asTyped } from "./program-name.ts";
 import { columnsOf, type World } from "./world.ts";
 
 /** What a command's handler gets besides its arguments. */
@@ -17,6 +18,8 @@ export interface Context {
   readonly width: number;
   /** Columns that a table has to fit in: those of the terminal, any number in a pipe. */
   readonly columns: number;
+  /** Our own words with command lines as this person has to type them; for texts that are wrapped. */
+  typed(text: string): string;
   /** The project that a folder (default: where the person stands) lies in; `PROJECT_MISSING` outside of one. */
   project(folder?: string): Promise<Project>;
 }
@@ -33,6 +36,7 @@ export const contextFor = (world: World, json: boolean): Context => {
     print: printerFor(world, secrets, json),
     width: world.stdout.width,
     columns: columnsOf(world),
+    typed: (text) => asTyped(text, world.program),
     project: (folder = world.cwd) => findProject(folder, world.environment["UNDERSTUDY_STATE"]),
   };
 };

@@ -1,6 +1,7 @@
 import { messageOf, systemPath, systemText, UnderstudyError } from "../core/errors.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { systemHint } from "./exit-codes.ts";
+import { spoken } from "./program-name.ts";
 import { styleFor } from "./style.ts";
 import { visibleForeign } from "./visible.ts";
 import type { World } from "./world.ts";
@@ -10,7 +11,10 @@ const BUG_HINT =
 
 /** Tells a person (stderr) or, under `--json`, a script (stdout) what went wrong. */
 export const printError = (thrown: unknown, world: World, secrets: Secrets, json: boolean): void => {
-  const { code, message, hint } = described(thrown);
+  const found = described(thrown);
+  const { code } = found;
+  const message = spoken(found.message, world.program);
+  const hint = found.hint === undefined ? undefined : spoken(found.hint, world.program);
   if (json) {
     const error = { code, message, ...(hint === undefined ? {} : { hint }) };
     world.stdout.write(`${secrets.mask(JSON.stringify({ error }, null, 2))}\n`);

@@ -1,4 +1,5 @@
 import type { Secrets } from "../core/secrets.ts";
+import { spoken } from "./program-name.ts";
 import { styleFor, type Style } from "./style.ts";
 import { cutText } from "./text-width.ts";
 import { visible, visibleForeign } from "./visible.ts";
@@ -12,6 +13,8 @@ export interface Printer {
   result(value: unknown, lines: () => readonly string[]): void;
   /** A line for people while a command works. */
   line(text: string): void;
+  /** Text that is not ours, for people: as it is, but for secrets and control characters. */
+  quote(text: string): void;
   /** A line for people on stderr that must not be missed; commands put it into their JSON as well. */
   warn(text: string): void;
   /** A line for people on stderr, beside what a command is for. */
@@ -35,25 +38,29 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
     clear();
     world.stdout.write(`${visible(secrets.mask(text))}\n`);
   };
+  const ours = (text: string): string => spoken(text, world.program);
   return {
     json,
     style,
     result: (value, lines) => {
       if (json) out(JSON.stringify(value, null, 2));
-      else for (const text of lines()) out(text);
+      else for (const text of lines()) out(ours(text));
     },
     line: (text) => {
+      if (!json) out(ours(text));
+    },
+    quote: (text) => {
       if (!json) out(text);
     },
     warn: (text) => {
       if (json) return;
       clear();
-      world.stderr.write(`${errorStyle.yellow("warning:")} ${visibleForeign(secrets.mask(text))}\n`);
+      world.stderr.write(`${errorStyle.yellow("warning:")} ${visibleForeign(secrets.mask(ours(text)))}\n`);
     },
     note: (text) => {
       if (json) return;
       clear();
-      world.stderr.write(`${visibleForeign(secrets.mask(text))}\n`);
+      world.stderr.write(`${visibleForeign(secrets.mask(ours(text)))}\n`);
     },
     progress: (text) => {
       if (json || !world.stderr.isTerminal) return;

@@ -5,6 +5,7 @@ import { contextFor } from "./context.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "./exit-codes.ts";
 import { commandHelp, nounHelp, rootHelp } from "./help.ts";
 import { printError } from "./print-error.ts";
+import { spoken } from "./program-name.ts";
 import { columnsOf, type World } from "./world.ts";
 
 /** Runs one command line (without node and script) and returns its exit code; never throws. */
@@ -27,7 +28,7 @@ async function dispatch(words: readonly string[], world: World): Promise<ExitCod
   if (first === "--version") return say(world, [await (await import("./version.ts")).packageVersion()]);
   if (first === "--get-completions") {
     const { completionsFor } = await import("./completions.ts");
-    return say(world, await completionsFor(words.slice(1)));
+    return say(world, await completionsFor(words.slice(1), world));
   }
   const entry = findEntry(words);
   if (entry !== undefined) return runEntry(entry, words.slice(wordsOf(entry).length), world);
@@ -45,7 +46,7 @@ async function runEntry(entry: CommandEntry, rest: readonly string[], world: Wor
 }
 
 function say(world: World, lines: readonly string[]): ExitCode {
-  for (const line of lines) world.stdout.write(`${line}\n`);
+  for (const line of lines) world.stdout.write(`${spoken(line, world.program)}\n`);
   return EXIT.ok;
 }
 

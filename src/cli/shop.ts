@@ -15,6 +15,7 @@ export const inShop = async <Result>(
       {
         project: options.project ?? (await context.project()),
         clock: context.clock,
+        fetch: context.fetch,
         environment: context.environment,
         signal: context.signal,
         onProgress: options.onProgress ?? progressPrinter(context),

@@ -22,8 +22,14 @@ const STYLING = new RegExp(`${ESCAPE}\\[[0-9;]*m`, "g");
 const segmenter = new Intl.Segmenter("en");
 
 /** Columns that a text takes on a terminal; emphasis and combining marks take none. */
-export const textWidth = (text: string): number =>
-  lettersOf(text.replace(STYLING, "")).reduce((sum, letter) => sum + letterWidth(letter), 0);
+export const textWidth = (text: string): number => {
+  const shown = text.replace(STYLING, "");
+  if (PLAIN.test(shown)) return shown.length;
+  return lettersOf(shown).reduce((sum, letter) => sum + letterWidth(letter), 0);
+};
+
+// Nearly all of what is ever measured, and a thousand rows of it.
+const PLAIN = /^[\x20-\x7e]*$/;
 
 /** The text, cut to at most `width` columns with an ellipsis. */
 export const cutText = (text: string, width: number): string => {

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import type { ProgramName } from "./program-name.ts";
 
 /** Where text goes. */
 export interface Sink {
@@ -21,6 +22,8 @@ export interface World {
   readonly stderr: Sink;
   readonly clock: Clock;
   readonly fetch: typeof fetch;
+  /** How hints name this program. Default: it is on the PATH. */
+  readonly program?: ProgramName;
   /** Aborted by the first Ctrl-C: finish what must be finished, then end. */
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-import { LineCounter, parseDocument, type Document, type YAMLError } from "yaml";
+import { Lexer, LineCounter, parseDocument, type Document, type YAMLError } from "yaml";
 import type { z } from "zod";
 import { messageOf, UserError } from "./errors.ts";
 import { readIfExists } from "./files.ts";
@@ -49,12 +49,6 @@ export const readYaml = async (file: string): Promise<YamlFile> => {
  */
 export const parseYaml = (text: string, file: string): YamlFile => {
   const lines = new LineCounter();
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    uniqueKeys: true,
-    logLevel: "error",
-  });
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
@@ -66,6 +60,18 @@ export const parseYaml = (text: string, file: string): YamlFile => {
       problems.map(({ message, offset }) => ({ path: "(syntax)", message, place: at(offset) })),
     );
   };
+  const deep = tooDeep(text);
+  if (deep !== undefined) {
+    lines.addNewLine(0);
+    for (const { index } of text.slice(0, deep).matchAll(/\n/g)) lines.addNewLine(index + 1);
+    refuse([{ message: "nested too deeply", offset: deep }]);
+  }
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    logLevel: "error",
+  });
   const foreign = text.indexOf(NOT_UTF8);
   if (foreign !== -1)
     refuse([{ message: "this is not UTF-8 text: save the file as UTF-8", offset: foreign }]);
@@ -86,6 +92,24 @@ export const parseYaml = (text: string, file: string): YamlFile => {
 // What a decoder puts in place of bytes that are no UTF-8.
 const NOT_UTF8 = "\ufffd";
 const DEEP = /call stack/i;
+
+const DEEPEST = 100;
+
+// Offset at which brackets, or indented blocks, stand in one another more deeply than any file of ours. The parser calls
+// itself for each level; where the stack ends inside one of its regular expressions, Node ends the whole program.
+function tooDeep(text: string): number | undefined {
+  const block = new RegExp(`^(?: |\\t|[-?] ){${DEEPEST * 4},}`, "m").exec(text);
+  let offset = 0;
+  let depth = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (token === "[" || token === "{") depth++;
+    else if (token === "]" || token === "}") depth--;
+    if (depth > DEEPEST) return offset;
+    // The lexer's own marks of documents and scalars are no part of the text.
+    if (text.startsWith(token, offset)) offset += token.length;
+  }
+  return block?.index;
+}
 
 function syntaxText(error: YAMLError): string {
   if (error.code === "MULTIPLE_DOCS") return "a second document begins here; a file holds one";

@@ -1,6 +1,18 @@
 // Stage 1 of 7: a corpus and its spec become checked, divided Parquet shards and a lock that names every byte of them.
 export { datasetCard, type CardOptions, type DatasetCard } from "./card/card.ts";
 export type { CardPlot } from "./card/plots.ts";
+export {
+  downloadRepository,
+  type DownloadedRepository,
+  type RepositoryDownload,
+} from "./hub/download-repository.ts";
+export { pinFile, readHubPin, HubPin } from "./hub/hub-pin.ts";
+export type { HubProgress } from "./hub/hub-progress.ts";
+export type { HubPause, RetryPolicy } from "./hub/hub-world.ts";
+export { plainCard } from "./hub/plain-card.ts";
+export { pullDataset, type PullOptions, type PullResult } from "./hub/pull.ts";
+export { pushDataset, type PushOptions, type PushResult } from "./hub/push.ts";
+export type { RemoteFile } from "./hub/remote-file.ts";
 export { loadSpec, lockFile, packedFolder, specNames, type LoadedSpec } from "./load-spec.ts";
 export {
   cachedEmbedder,

@@ -13,6 +13,8 @@ export interface AttemptLayout {
   /** One for each attempt: the stop of an earlier attempt must not end this one. */
   readonly stop: string;
   readonly supervisor: string;
+  /** Of the pids in `supervisor`: inode of their namespace. Written where containers may share a machine: jobs of this one. */
+  readonly namespace: string;
   readonly result: string;
   /** Shared by all attempts of the run. */
   readonly output: string;
@@ -35,6 +37,7 @@ export const layoutAt = (folder: string): AttemptLayout => {
     log: join(folder, "log.txt"),
     stop: join(folder, "STOP"),
     supervisor: join(folder, "supervisor.json"),
+    namespace: join(folder, "pid-namespace"),
     result: join(folder, "result.json"),
     output: join(run, "output"),
     events: join(run, "events.jsonl"),

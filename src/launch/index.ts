@@ -1,5 +1,6 @@
 // Stage 3 of 7: a job and a launcher profile become a plan, and the plan a running attempt.
 export { layoutAt, type AttemptLayout } from "./attempt-layout.ts";
+export { downloadAll } from "./download-all.ts";
 export { findPython, type FoundPython } from "./find-python.ts";
 export type { Launcher } from "./launcher.ts";
 export { openLauncher, type LaunchProgress, type LaunchWorld, type OnLaunchProgress } from "./launchers.ts";
@@ -9,8 +10,6 @@ export { planText, shellQuote } from "./plan-text.ts";
 export { LauncherProfile, type FarProfile, type ProfileOf } from "./profile.ts";
 export { lockNames, plannedPython, preparePython, type PythonRequest } from "./prepare-python.ts";
 export { slurmSeconds } from "./slurm/times.ts";
-export { withProcessLock } from "./process-lock.ts";
-export { isOwnerGone, processOwner } from "./process-owner.ts";
 export {
   jobKey,
   JobKind,

@@ -1,5 +1,31 @@
-import type { AttemptLayout } from "./attempt-layout.ts";
-import type { AttemptContext, Job, Plan } from "./schema.ts";
+import { InternalError } from "../core/errors.ts";
+import { attemptLayout, type AttemptLayout } from "./attempt-layout.ts";
+import { isMarker } from "./marker.ts";
+import type { AttemptContext, Job, Plan, PlannedFile } from "./schema.ts";
+
+/** Where an attempt lies. InternalError `MARKER_INVALID` when its marker cannot be a name everywhere. */
+export const plannedLayout = (job: Job, { marker, number }: AttemptContext): AttemptLayout => {
+  if (isMarker(marker)) return attemptLayout(job.runFolder, number);
+  throw new InternalError("MARKER_INVALID", `"${marker}" cannot name a job on every launcher`);
+};
+
+/** Files of every attempt that wrapper.sh runs directly. The fence comes last: it locks out every earlier attempt. */
+export const attemptFiles = (
+  { job, attempt, layout }: Planned,
+  wrapper: string,
+  others: readonly PlannedFile[] = [],
+): readonly PlannedFile[] => [
+  { path: layout.manifest, mode: 0o644, text: manifestText(job, attempt, layout) },
+  { path: layout.wrapper, mode: 0o755, text: wrapper },
+  ...others,
+  { path: layout.fence, mode: 0o644, text: `${attempt.token}\n` },
+];
+
+interface Planned {
+  readonly job: Job;
+  readonly attempt: AttemptContext;
+  readonly layout: AttemptLayout;
+}
 
 /** The manifest of CONTRACT.md: the job's part with this attempt and its paths filled in. */
 export const manifestText = (job: Job, attempt: AttemptContext, layout: AttemptLayout): string => {
@@ -49,35 +75,37 @@ export const payloadEnvironment = (
 };
 
 /** How wrapper.sh is called; its head explains each option. */
-export const wrapperCommand = (request: {
-  readonly job: Job;
-  readonly attempt: AttemptContext;
-  readonly layout: AttemptLayout;
-  readonly graceSeconds: number;
-  readonly environment: Plan["environment"];
-  readonly program: readonly string[];
-}): Plan["argv"] => {
-  const { job, attempt, layout, graceSeconds, environment, program } = request;
-  return [
-    "/bin/sh",
-    layout.wrapper,
-    "--run",
-    job.runFolder,
-    "--attempt",
-    String(attempt.number),
-    "--marker",
-    attempt.marker,
-    "--token",
-    attempt.token,
-    "--python",
-    job.python,
-    "--disk-bytes",
-    String(Math.ceil(job.diskBytes)),
-    "--grace",
-    String(graceSeconds),
-    "--keep",
-    Object.keys(environment).toSorted().join(" "),
-    "--",
-    ...program,
-  ];
-};
+export const wrapperCommand = (
+  { job, attempt, layout }: Planned,
+  request: {
+    readonly graceSeconds: number;
+    /** Asked by the node check; null inside an image, whose interpreter the host cannot ask. */
+    readonly python: string | null;
+    /** Names of variables that the program gets to see, as wrapper.sh takes them. */
+    readonly keep: string;
+    /** What starts containers that outlive the program's own process. */
+    readonly containers?: "docker";
+    readonly program: readonly string[];
+  },
+): Plan["argv"] => [
+  "/bin/sh",
+  layout.wrapper,
+  "--run",
+  job.runFolder,
+  "--attempt",
+  String(attempt.number),
+  "--marker",
+  attempt.marker,
+  "--token",
+  attempt.token,
+  ...(request.python === null ? [] : ["--python", request.python]),
+  "--disk-bytes",
+  String(Math.ceil(job.diskBytes)),
+  "--grace",
+  String(request.graceSeconds),
+  "--keep",
+  request.keep,
+  ...(request.containers === undefined ? [] : ["--containers", request.containers]),
+  "--",
+  ...request.program,
+];

@@ -1,14 +1,17 @@
 import { sha256 } from "../core/hash.ts";
 import type { Plan, PlannedFile } from "./schema.ts";
 
-/** The plan as `--dry-run` prints it: everything that would be sent, secrets as names, the same text every time. */
-export const planText = (plan: Plan): string =>
+/**
+ * The plan as `--dry-run` prints it: everything that would be sent, secrets as names, the same text every time. `brief`: the
+ * payload's files in one line.
+ */
+export const planText = (plan: Plan, { brief = false }: { readonly brief?: boolean } = {}): string =>
   [
     `${plan.kind} attempt ${plan.attempt.number} of ${plan.runId}`,
     `marker  ${plan.attempt.marker}`,
     `folder  ${plan.cwd}`,
     "",
-    ...uploadLines(plan),
+    ...uploadLines(plan, brief),
     ...environmentLines(plan),
     ...commandLines(plan),
     "environment (nothing else is passed on)",
@@ -36,18 +39,49 @@ export const shellQuote = (text: string): string =>
 // Scripts that come with this program: their digest says which ones they are. Everything else is printed whole.
 const SHIPPED = /\/(wrapper|link|host-run)\.sh$/;
 
-function uploadLines({ uploads }: Plan): string[] {
+function uploadLines({ uploads }: Plan, brief: boolean): string[] {
   if (uploads.length === 0) return [];
-  const bytes = uploads.reduce((sum, upload) => sum + upload.bytes, 0);
+  const bundle = brief ? uploads.filter(({ role, source }) => role === "payload" && source !== null) : [];
+  const bundled = new Set(bundle);
   return [
-    `uploads (${uploads.length} files, ${bytes} bytes; only what is not there yet)`,
-    ...uploads.map(
-      ({ role, path, source, bytes: size, sha256: digest }) =>
-        `  ${role}  ${path}  ${size} bytes, sha256 ${digest === "" ? "unknown" : digest}` +
-        (source === null ? ", must be there already" : `, from ${source}`),
-    ),
+    `uploads (${uploads.length} files, ${bytesOf(uploads)} bytes; only what is not there yet)`,
+    ...bundleLines(bundle),
+    ...uploads
+      .filter((upload) => !bundled.has(upload))
+      .map(
+        ({ role, path, source, bytes: size, sha256: digest }) =>
+          `  ${role}  ${path}  ${size} bytes, sha256 ${digest === "" ? "unknown" : digest}` +
+          (source === null ? ", must be there already" : `, from ${source}`),
+      ),
     "",
   ];
+}
+
+type Upload = Plan["uploads"][number];
+
+const bytesOf = (uploads: readonly Upload[]): number => uploads.reduce((sum, { bytes }) => sum + bytes, 0);
+
+// The digest is that of the lines `SHA256  PATH`, sorted by path: of what `sha256sum` prints for the files.
+function bundleLines(bundle: readonly Upload[]): string[] {
+  const [first] = bundle;
+  if (first === undefined) return [];
+  const folder = commonFolder(bundle.map(({ path }) => path));
+  const lines = bundle.map(({ path, sha256: digest }) => ({ path: path.slice(folder.length), digest }));
+  const tree = lines
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+    .map(({ path, digest }) => `${digest}  ${path}\n`);
+  return [
+    `  payload  ${folder}  ${bundle.length} files, ${bytesOf(bundle)} bytes, sha256 of the tree ${sha256(tree.join(""))} (--verbose lists them)`,
+  ];
+}
+
+function commonFolder(paths: readonly string[]): string {
+  const [first = "", ...rest] = paths;
+  let end = first.lastIndexOf("/") + 1;
+  while (end > 0 && !rest.every((path) => path.startsWith(first.slice(0, end)))) {
+    end = first.lastIndexOf("/", end - 2) + 1;
+  }
+  return first.slice(0, end);
 }
 
 function environmentLines({ prepares }: Plan): string[] {

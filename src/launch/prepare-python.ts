@@ -10,7 +10,7 @@ import { runProgram } from "../core/process.ts";
 import type { Project } from "../core/project.ts";
 import { findPython, type FoundPython } from "./find-python.ts";
 import type { ProfileOf } from "./profile.ts";
-import { withProcessLock } from "./process-lock.ts";
+import { withProcessLock } from "../core/process-lock.ts";
 import { chooseCpuTorch } from "./torch-wheel.ts";
 
 type PythonChoice = Pick<ProfileOf<"local">, "device"> & { readonly python?: string | undefined };

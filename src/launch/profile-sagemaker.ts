@@ -38,6 +38,14 @@ export const SageMakerProfile = z.strictObject({
     .strictObject({ maxWaitSeconds: z.int().positive().describe("Waiting and running together") })
     .optional()
     .describe("Managed spot training"),
+  evaluation: z
+    .strictObject({
+      instanceType: z.string().describe("e.g. ml.g6e.2xlarge: one GPU that holds the model in bf16"),
+      volumeGigabytes: z.int().positive().optional().describe("Default: as for training"),
+      maxRuntimeSeconds: z.int().positive().optional().describe("Default: as for training"),
+    })
+    .optional()
+    .describe("Another machine for scoring and answering, which use one GPU; default: one that trains"),
   trainingPlan: Arn.optional().describe("ARN of a training plan with reserved capacity"),
   subnets: z.array(z.string()).default([]),
   securityGroups: z.array(z.string()).default([]),

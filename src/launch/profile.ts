@@ -55,8 +55,32 @@ export type Container = z.infer<typeof Container>;
 const StageWay = z
   .enum(["existing", "upload", "node-download", "image", "s3"])
   .describe(
-    "existing: is there already and is matched; upload: sent from here; node-download: fetched by the node from the model hub; image: inside the container; s3: read from a bucket",
+    "existing: is there already and is matched; upload: sent from here; node-download: fetched by the node from the model hub; image: inside the container; s3: fetched by the node from a bucket",
   );
+
+const S3Folder = z
+  .string()
+  .regex(
+    /^s3:\/\/[a-z0-9][a-z0-9.-]*(\/[^/\0\n]+)*$/,
+    "must be an address such as s3://bucket/folder, without a slash at its end",
+  );
+
+const S3Source = z
+  .strictObject({
+    models: S3Folder.optional().describe(
+      "Has a folder for each revision, named like Qwen--Qwen2.5-Omni-7B@COMMIT. For stage.model: s3",
+    ),
+    data: S3Folder.optional().describe(
+      "Has a folder for each data set, named like it, with the files as they are packed. For stage.data: s3",
+    ),
+    region: z.string().optional().describe("Default: as the machine that runs the job is set up"),
+    endpoint: z
+      .string()
+      .regex(/^https?:\/\/[^@\s]+$/, "must be an address such as https://store.example, without a password")
+      .optional()
+      .describe("Of a store that is not Amazon's"),
+  })
+  .describe("Where the machine that runs the job fetches from, with its own credentials; none are sent");
 
 /** Of every machine that is not this one. */
 const far = {
@@ -85,6 +109,7 @@ const far = {
   stage: z
     .strictObject({ model: StageWay.default("upload"), data: StageWay.default("upload") })
     .default({ model: "upload", data: "upload" }),
+  s3: S3Source.optional(),
   processes: z.int().positive().default(8).describe("Training processes on each machine: one per GPU"),
   purgeDays: z
     .int()

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { LauncherProfile } from "./profile.ts";
 
+export type { ArtifactStore } from "./artifact-store.ts";
+
 export const JobKind = z.enum(["train", "infer", "score", "measure", "merge"]);
 export type JobKind = z.infer<typeof JobKind>;
 
@@ -37,6 +39,8 @@ export const JobInput = z.strictObject({
   source: z.string().nullable(),
   bytes: z.int().nonnegative(),
   sha256: z.string(),
+  /** Address in S3 that the machine that runs the job fetches it from, by itself. */
+  from: z.string().optional(),
 });
 export type JobInput = z.infer<typeof JobInput>;
 
@@ -91,10 +95,8 @@ export interface Plan {
   readonly request: Readonly<Record<string, unknown>> | null;
 }
 
-/** Folder of the attempt, on the machine that runs it (SageMaker: its key in the bucket). */
+/** How to find a job again: what its launcher needs besides marker and folder of the attempt (SageMaker: key in the bucket). */
 const located = { marker: z.string(), folder: z.string() };
-
-/** How to find a job again: what its launcher needs besides the marker. */
 export const JobRef = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("local"), ...located }),
   z.strictObject({ kind: z.literal("ssh"), ...located, host: z.string() }),
@@ -105,8 +107,10 @@ export const JobRef = z.discriminatedUnion("kind", [
     cluster: z.string().nullable(),
     /** The links of the chain, in order; one for a single job. */
     jobs: z.array(z.strictObject({ id: z.string().regex(/^\d+$/), link: z.int().positive() })).min(1),
-    /** Milliseconds since the epoch on this machine, a little before the submission. */
+    /** Milliseconds since the epoch by the clock of the machine with the Slurm commands, a little before the submission. */
     submittedAt: z.number(),
+    /** Of the submission's first attempt; later ones have TOKEN.N. What runs with it is ours, whichever job it is. */
+    token: z.string().optional(),
   }),
   z.strictObject({
     kind: z.literal("sagemaker"),
@@ -198,6 +202,8 @@ export type Submission =
       readonly hint?: string;
       /** Certainly nothing was started, and it may be accepted later. Absent: it never will be. */
       readonly retry?: "no_capacity" | "unreachable";
+      /** Nothing was started: attempts up to this one have begun there, unknown to us. The one after it may be submitted. */
+      readonly taken?: number;
     }
   | { readonly outcome: "ambiguous"; readonly reason: string };
 
@@ -236,15 +242,4 @@ export interface LogCursor {
 export interface LogChunk {
   readonly lines: readonly string[];
   readonly cursor: LogCursor;
-}
-
-export interface ArtifactStore {
-  /** Relative paths with sizes below a folder of the run; empty when there is none. */
-  list(folder: string): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
-  /** Bytes [start, end) of a file. */
-  read(path: string, start?: number, end?: number): Promise<Uint8Array>;
-  /** SHA-256 of a file, computed where it lies; null where that is not possible. */
-  digest(path: string): Promise<string | null>;
-  /** Copies a file to this machine: atomically, going on where an earlier copy stopped. */
-  download(path: string, to: string, options?: { readonly signal?: AbortSignal }): Promise<void>;
 }

@@ -7,7 +7,7 @@ import {
   processStatus,
   readVanishing,
   type ProcessIdentity,
-} from "./process-identity.ts";
+} from "../core/process-identity.ts";
 
 /** `supervisor.json`: the wrapper that watches an attempt, and the program it started. */
 export const Supervisor = z.strictObject({

@@ -76,10 +76,15 @@ function reasonOf(observation: Ended, evidence: Evidence): EndReasonName | null 
     const decided = ownWords(result, evidence);
     if (decided) return decided;
   }
+  // The checkpoint saved at the time limit, and the events that tell of it, may arrive after the result.
+  if (cause === "walltime" && mayHaveMore(observation, evidence)) return null;
   const named = cause && CAUSES[cause]?.(evidence);
   if (named) return named;
   return result === null ? withoutResult(observation, evidence) : byResult(result, evidence);
 }
+
+const mayHaveMore = ({ continues }: Ended, { progress, waited, stopRequested }: Evidence): boolean =>
+  waited === false && !progress && !stopRequested && continues === undefined;
 
 // What the program itself has made certain holds whatever else ended it.
 function ownWords(result: WrapperResult, { proof }: Evidence): EndReasonName | undefined {

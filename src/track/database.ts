@@ -48,6 +48,17 @@ export const openDatabase = (path: string, check: (database: Database) => void =
   }
 };
 
+/** Opens a file that is there to read from it: nothing is made, migrated or waited for. Errors as above. */
+export const openToRead = (path: string): Database => {
+  try {
+    return wrap(new Libsql(path, { readonly: true, fileMustExist: true, timeout: READ_MILLISECONDS }), path);
+  } catch (error) {
+    throw translated(error, path);
+  }
+};
+
+const READ_MILLISECONDS = 200;
+
 function wrap(library: Libsql.Database, path: string): Database {
   const guard = <Result>(work: () => Result): Result => {
     try {

@@ -2,6 +2,14 @@
 export { classify, type Ending, type Evidence } from "./classify.ts";
 export { EVENTS_STREAM, ingestPayloadEvents, type ReadBytes } from "./ingest.ts";
 export type { Lease, LeaseAnswer, LeaseRequest } from "./leases.ts";
+export type { MirrorChange, MirrorRow, MirrorTable } from "./mirror-table.ts";
+export { mlflowClient, type Mlflow, type MlflowStatus, type Pair, type Point } from "./mlflow/client.ts";
+export { ensureRun, RUN_TAG, whyRefused } from "./mlflow/ensure-run.ts";
+export { MlflowError } from "./mlflow/error.ts";
+export { duePoints, POINT_EVENTS } from "./mlflow/points.ts";
+export type { MlflowWorld } from "./mlflow/request.ts";
+export { sendParams, sendPoints, sendTags } from "./mlflow/send.ts";
+export { mlflowTarget, type MlflowTarget } from "./mlflow/settings.ts";
 export type { PayloadLine } from "./payload-lines.ts";
 export {
   END_REASONS,
@@ -13,6 +21,7 @@ export {
   type RetryClass,
 } from "./reasons.ts";
 export { newRunId } from "./run-id.ts";
+export { runIdsIn } from "./run-ids.ts";
 export {
   PayloadEvent,
   RUN_STATES,

@@ -52,6 +52,17 @@ const MIGRATIONS: readonly string[] = [
   `,
   // A stop that does not wait for a save, kept for whoever acts on it.
   "ALTER TABLE runs ADD COLUMN stop_now INTEGER NOT NULL DEFAULT 0",
+  // How far runs have been copied to tracking servers.
+  `
+  CREATE TABLE mirrors (
+    run_id TEXT NOT NULL REFERENCES runs (id), target TEXT NOT NULL,
+    experiment_id TEXT, remote_id TEXT, asked_at INTEGER, doubtful INTEGER NOT NULL DEFAULT 0,
+    seen INTEGER NOT NULL DEFAULT 0, settled INTEGER NOT NULL DEFAULT 0,
+    marks TEXT NOT NULL DEFAULT '{}', told TEXT NOT NULL DEFAULT '{}', trouble TEXT, trouble_since TEXT,
+    owner TEXT, token TEXT, expires_at INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (run_id, target)
+  ) STRICT;
+  `,
 ];
 
 export const STORE_VERSION = MIGRATIONS.length;

@@ -52,17 +52,23 @@ const STEP_METRICS: Readonly<Record<string, string>> = {
 };
 
 function metricsOf(type: string, data: Readonly<Record<string, unknown>>): PayloadLine["metrics"] {
+  return namedValues(type, data).flatMap(({ name, step, value }) =>
+    typeof value === "number" && Number.isFinite(value) ? [{ name, step, value }] : [],
+  );
+}
+
+/** What an event says of metrics by their names, as it stands there: a number, one of Python's words for none, or anything. */
+export const namedValues = (
+  type: string,
+  data: Readonly<Record<string, unknown>>,
+): readonly { readonly name: string; readonly step: number; readonly value: unknown }[] => {
   const at = Step.safeParse(data);
   if (!at.success) return [];
   const { step } = at.data;
-  const named = (name: string, value: unknown): PayloadLine["metrics"] =>
-    typeof value === "number" && Number.isFinite(value) ? [{ name, step, value }] : [];
   if (type === "step") {
-    return Object.entries(STEP_METRICS).flatMap(([field, name]) => named(name, data[field]));
+    return Object.entries(STEP_METRICS).map(([field, name]) => ({ name, step, value: data[field] }));
   }
   const { split } = data;
-  if (type === "eval" && typeof split === "string") {
-    return [...named(`${split}/loss`, data["loss"]), ...named(`${split}/tokens`, data["tokens"])];
-  }
-  return [];
-}
+  if (type !== "eval" || typeof split !== "string") return [];
+  return ["loss", "tokens"].map((field) => ({ name: `${split}/${field}`, step, value: data[field] }));
+};

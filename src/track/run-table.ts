@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isoTime } from "../core/clock.ts";
 import { InternalError } from "../core/errors.ts";
 import type { Value } from "./database.ts";
@@ -13,6 +14,7 @@ type RunTable = Pick<
   | "getRun"
   | "findRun"
   | "listRuns"
+  | "runNames"
   | "watchedRuns"
   | "requestStop"
   | "transition"
@@ -20,6 +22,10 @@ type RunTable = Pick<
   | "markSeen"
   | "markAllSeen"
 >;
+
+const NameRow = z
+  .object({ id: z.string(), parent_id: z.string().nullable() })
+  .transform(({ id, parent_id }) => ({ id, parentId: parent_id }));
 
 // A blocked run has ended only as long as what it waits for has.
 const OVER = TERMINAL_STATES.filter((state) => state !== "blocked");
@@ -57,6 +63,13 @@ export const runTable = (parts: StoreParts): RunTable => {
         ...values,
       );
     },
+    runNames: (prefix = "") =>
+      database.all(
+        NameRow,
+        "SELECT id, parent_id FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY created_at DESC, rowid DESC",
+        prefix,
+        prefix,
+      ),
     watchedRuns: () =>
       database.all(
         RunHeadRow,

@@ -4,6 +4,7 @@ import { openDatabase } from "./database.ts";
 import { eventTable } from "./event-table.ts";
 import { acquireLease, releaseLease, renewLease } from "./leases.ts";
 import { migrate, requireKnown } from "./migrations.ts";
+import { mirrorTable } from "./mirror-table.ts";
 import { runTable } from "./run-table.ts";
 import { storeParts } from "./store-parts.ts";
 import type { Store } from "./store.ts";
@@ -25,6 +26,7 @@ export const openStore = (path: string, clock: Clock): Store => {
     ...runTable(parts),
     ...attemptTable(parts),
     ...eventTable(parts),
+    mirrors: mirrorTable(parts),
     acquireLease: (runId, request) =>
       database.transaction(() => {
         parts.getRun(runId);

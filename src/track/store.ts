@@ -1,5 +1,6 @@
 import type { Attempt, Metric, Run, RunEvent, RunState } from "./schema.ts";
 import type { Lease, LeaseAnswer, LeaseRequest } from "./leases.ts";
+import type { MirrorTable } from "./mirror-table.ts";
 import type { PayloadLine } from "./payload-lines.ts";
 
 export interface NewRun {
@@ -64,6 +65,8 @@ export interface Store {
   createRun(run: NewRun): Run;
   getRun(id: string): Run;
   findRun(id: string): Run | undefined;
+  /** Ids that begin with `prefix`, newest first, each with what its run belongs to. */
+  runNames(prefix?: string): readonly Pick<Run, "id" | "parentId">[];
   /** Newest first. */
   listRuns(filter?: RunFilter): readonly Run[];
   /** Runs that have not ended, and blocked ones, oldest first; without their locks, so that thousands cost little. */
@@ -115,5 +118,8 @@ export interface Store {
   metrics(runId: string, name?: string): readonly Metric[];
   /** One value for each step: where an attempt repeated a step, the newest attempt's. */
   series(runId: string, name: string): readonly { readonly step: number; readonly value: number }[];
+
+  /** How far runs have been copied to tracking servers. */
+  readonly mirrors: MirrorTable;
   close(): void;
 }

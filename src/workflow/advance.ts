@@ -36,6 +36,7 @@ export const advanceRun = async (
   const held = await withLease(shop, runId, async (lease) =>
     act(shop, lease, { run: shop.store.getRun(runId), purpose }, sight),
   );
+  if (purpose === "watch") shop.mirror?.follow(before);
   if (held.outcome === "done") return { ...held.result, heldBy: null };
   return { ...nothingNew(shop.store.getRun(runId)), heldBy: held.owner };
 };

@@ -77,14 +77,24 @@ export const doctorProfile = async (
       ...(onProgress && { onProgress }),
     });
     try {
-      return { profile, checks: await launcher.probe() };
+      return { profile, checks: (await launcher.probe()).map((check) => advised(check, profile)) };
     } finally {
       await launcher.close();
     }
   } catch (error) {
-    return { profile, checks: [failed(profile.kind, error)] };
+    return { profile, checks: [advised(failed(profile.kind, error), profile)] };
   }
 };
+
+// Whoever does not get through to a machine wants to know where to look first.
+function advised(check: Check, { kind }: LauncherProfile): Check {
+  if (check.outcome !== "failed" || check.hint !== undefined) return check;
+  if (check.name !== "connection" || (kind !== "ssh" && kind !== "slurm")) return check;
+  return {
+    ...check,
+    hint: "see whether ssh to that host works in this terminal; host, port and user are those of the profile, else of ~/.ssh/config",
+  };
+}
 
 const OLDEST_NODE = [20, 19] as const;
 

@@ -154,9 +154,13 @@ function resumedAfter(shop: Shop, run: Pick<Run, "id">): number {
 }
 
 /** The attempts that budgets are counted from. */
-export const attemptsSinceResume = (shop: Shop, run: Pick<Run, "id">): readonly Attempt[] => {
+export const attemptsSinceResume = (
+  shop: Shop,
+  run: Pick<Run, "id">,
+  attempts: readonly Attempt[] = shop.store.attempts(run.id),
+): readonly Attempt[] => {
   const after = resumedAfter(shop, run);
-  return shop.store.attempts(run.id).filter(({ number }) => number > after);
+  return attempts.filter(({ number }) => number > after);
 };
 
 // The payload's own sentence says more than an exit code.

@@ -12,7 +12,7 @@ import { InternalError, RemoteError, UserError } from "../core/errors.ts";
 import { digestOf } from "../core/hash.ts";
 import { lockDigest, openDataset, verifyDataset, type DatasetLock } from "../dataset/index.ts";
 import { noJudge, readResults, type Evaluation, type System } from "../evaluate/index.ts";
-import { withProcessLock } from "../launch/index.ts";
+import { withProcessLock } from "../core/process-lock.ts";
 import type { ResolvedRecipe } from "../recipe/index.ts";
 import { TERMINAL_STATES, type Run } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";

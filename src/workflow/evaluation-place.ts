@@ -5,6 +5,7 @@ import { LauncherProfile, type Job, type JobRef } from "../launch/index.ts";
 import type { EvaluationKind, OpenTask } from "./evaluation-jobs.ts";
 import { authority } from "./launchers-where.ts";
 import { placeJob } from "./place.ts";
+import { profileOfEvaluation } from "./place-sagemaker.ts";
 import { filesOf, knownShard, locksOf } from "./place-files.ts";
 import type { PayloadSnapshot } from "./payload-snapshot.ts";
 import { runFolder } from "./run-folder.ts";
@@ -46,7 +47,8 @@ const isHere = ({ kind, lock }: PlaceOfEvaluation): boolean =>
 
 /**
  * Where the jobs of an evaluation run: scoring and answering on the machine that trained, for its weights and checkpoints lie
- * there; measures on this one. UserError `EVALUATION_ELSEWHERE` where that machine cannot be gone back to.
+ * there; measures on this one. On SageMaker that is a training job of its own, on the same bucket. UserError
+ * `EVALUATION_ELSEWHERE` when a checkpoint is not in that bucket any more.
  */
 export const placeEvaluation = async (shop: Shop, wanted: PlaceOfEvaluation): Promise<EvaluationPlace> =>
   isHere(wanted) ? placeHere(shop, wanted) : placeFar(shop, wanted);
@@ -104,32 +106,45 @@ async function placeFar(shop: Shop, wanted: PlaceOfEvaluation): Promise<Evaluati
     model,
     device: placed.device,
     at: (task) =>
-      farTask(task, { runFolder: placed.runFolder, trained: lock.job.runFolder, shards: placed.train }),
+      farTask(task, {
+        runFolder: placed.runFolder,
+        shards: placed.train,
+        checkpoint: (uri) => checkpointAt(profile, lock.job.runFolder, uri),
+      }),
   };
 }
 
-// Checkpoints lie in the run's folder of one host; another host may have no such folder.
+// Checkpoints lie in the run's folder of one host; another host may have no such folder. A bucket is reached from anywhere.
 function sameMachine(profile: LauncherProfile, trainedOn: JobRef | undefined): LauncherProfile {
-  if (profile.kind === "sagemaker") {
-    throw new UserError(
-      "EVALUATION_ELSEWHERE",
-      "Checkpoints that SageMaker trained cannot be evaluated there yet",
-      { hint: "evaluate on a machine or cluster whose profile can reach the checkpoints" },
-    );
-  }
+  if (profile.kind === "sagemaker") return profileOfEvaluation(profile);
   if (profile.kind !== "ssh" || trainedOn?.kind !== "ssh") return profile;
   const hosts = profile.hosts.filter((host) => authority(host) === trainedOn.host);
   return hosts.length === 0 ? profile : { ...profile, hosts };
 }
 
+/** A checkpoint as the job's manifest names it: its folder beside the job's own, or its key, which the launcher brings in. */
+function checkpointAt(profile: LauncherProfile, trained: string, uri: string): string {
+  if (profile.kind !== "sagemaker") return posix.join(trained, "output", posix.basename(uri));
+  if (uri.startsWith(`s3://${profile.bucket}/`)) return uri;
+  throw new UserError(
+    "EVALUATION_ELSEWHERE",
+    `The checkpoint ${uri} is not in the bucket ${profile.bucket} that the run was trained with`,
+    { hint: `bring it back there: a training job is given keys of its own bucket` },
+  );
+}
+
 function farTask(
   task: OpenTask,
-  far: { readonly runFolder: string; readonly trained: string; readonly shards: readonly string[] },
+  far: {
+    readonly runFolder: string;
+    readonly shards: readonly string[];
+    readonly checkpoint: (uri: string) => string;
+  },
 ): OpenTask {
   const output = posix.join(far.runFolder, TASKS, basename(task.proof.folder));
   const system = systemOf(task);
   const { checkpoint } = system;
-  const path = checkpoint === null ? null : posix.join(far.trained, "output", posix.basename(checkpoint));
+  const path = checkpoint === null ? null : far.checkpoint(checkpoint);
   return {
     ...task,
     proof: { ...task.proof, folder: output },

@@ -1,12 +1,14 @@
 import type { Clock } from "../core/clock.ts";
 import { RemoteError } from "../core/errors.ts";
 import type { Lease, Store } from "../track/index.ts";
-import { isOwnerGone } from "../launch/index.ts";
+import { isOwnerGone } from "../core/process-owner.ts";
 import type { Shop } from "./shop.ts";
 
 const LEASE_MILLISECONDS = 60_000;
 // Hashing a large checkpoint takes minutes: as long as this process works, its lease does not run out.
 const RENEWAL_MILLISECONDS = 20_000;
+
+type Leases = Pick<Store, "acquireLease" | "renewLease" | "releaseLease">;
 
 export type Held<Result> =
   | { readonly outcome: "done"; readonly result: Result }
@@ -17,7 +19,7 @@ export type Held<Result> =
  * also when another took the run over meanwhile (this machine slept): what was not written yet is not written.
  */
 export const withLease = async <Result>(
-  shop: Pick<Shop, "store" | "owner" | "clock">,
+  shop: Pick<Shop, "owner" | "clock"> & { readonly store: Leases },
   runId: string,
   work: (lease: Lease) => Promise<Result>,
 ): Promise<Held<Result>> => {
@@ -44,7 +46,7 @@ export const withLease = async <Result>(
   }
 };
 
-async function keepAlive(store: Store, clock: Clock, lease: Lease, working: AbortSignal): Promise<void> {
+async function keepAlive(store: Leases, clock: Clock, lease: Lease, working: AbortSignal): Promise<void> {
   for (;;) {
     try {
       await clock.sleep(RENEWAL_MILLISECONDS, working);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { RemoteError, UserError } from "../core/errors.ts";
 import { exists, readIfExists, writeAtomic } from "../core/files.ts";
 import { runProgram } from "../core/process.ts";
-import { withProcessLock } from "../launch/index.ts";
+import { withProcessLock } from "../core/process-lock.ts";
 import type { ModelChoice } from "../recipe/index.ts";
 import type { PayloadSnapshot } from "./payload-snapshot.ts";
 import type { Shop } from "./shop.ts";

@@ -3,7 +3,7 @@ import { copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RemoteError } from "../core/errors.ts";
 import { exists, syncFolder } from "../core/files.ts";
-import { withProcessLock } from "../launch/index.ts";
+import { withProcessLock } from "../core/process-lock.ts";
 import { payloadDigest, payloadFiles } from "./payload-digest.ts";
 import type { Shop } from "./shop.ts";
 

@@ -58,7 +58,7 @@ interface Placed {
 
 function dataOf(
   { data }: PlaceRequest,
-  { paths, stage }: FarProfile,
+  { paths, stage, s3 }: FarProfile,
 ): Placed & { readonly train: readonly string[]; readonly dev: readonly string[] } {
   const place = ({ path, sha256 }: KnownFile): string => {
     if (stage.data === "image") return posix.join(IN_IMAGE, "data", data.name, path);
@@ -68,9 +68,10 @@ function dataOf(
   const inputs = [...data.train, ...data.dev].map((file): JobInput => ({
     role: "data",
     path: place(file),
-    source: stage.data === "existing" ? null : posix.join(data.folder, file.path),
+    source: ["existing", "s3"].includes(stage.data) ? null : posix.join(data.folder, file.path),
     bytes: file.bytes,
     sha256: file.sha256,
+    ...(stage.data === "s3" ? { from: `${s3?.data ?? ""}/${data.name}/${file.path}` } : {}),
   }));
   return {
     train: data.train.map(place),
@@ -80,14 +81,19 @@ function dataOf(
   };
 }
 
-function modelOf(model: PlaceModel, { paths, stage }: FarProfile): Placed & { readonly path: string } {
+function modelOf(model: PlaceModel, { paths, stage, s3 }: FarProfile): Placed & { readonly path: string } {
   const name = folderName(model.revision);
   const path = posix.join(paths.models, name);
   // A model that is made here is nowhere else.
   const way = model.hub === null && stage.model !== "image" ? "upload" : stage.model;
   if (way === "image") return { path: posix.join(IN_IMAGE, "models", name), inputs: [] };
   const files = inputsOf("model", path, model);
-  return { path, inputs: way === "upload" ? files : files.map((file) => ({ ...file, source: null })) };
+  const addressOf = (file: JobInput): Pick<JobInput, "from"> =>
+    way === "s3" ? { from: `${s3?.models ?? ""}/${name}/${posix.relative(path, file.path)}` } : {};
+  return {
+    path,
+    inputs: way === "upload" ? files : files.map((file) => ({ ...file, source: null, ...addressOf(file) })),
+  };
 }
 
 /** A revision as the name of a folder: `Qwen--Qwen2.5-Omni-7B@COMMIT`. */

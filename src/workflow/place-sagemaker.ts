@@ -70,6 +70,23 @@ export const placeOnSageMaker = (request: PlaceRequest, profile: ProfileOf<"sage
   };
 };
 
+/**
+ * The profile of jobs that are one process on one GPU: one instance, of the kind that the profile has for them. Spot and its
+ * waiting time stay as they are; reserved capacity is for the machine that trains.
+ */
+export const profileOfEvaluation = (profile: ProfileOf<"sagemaker">): ProfileOf<"sagemaker"> => {
+  const one = { ...profile, instances: 1, processes: 1 };
+  if (profile.evaluation === undefined) return one;
+  const { instanceType, volumeGigabytes, maxRuntimeSeconds } = profile.evaluation;
+  const { trainingPlan, ...open } = one;
+  return {
+    ...(instanceType === profile.instanceType && trainingPlan !== undefined ? one : open),
+    instanceType,
+    volumeGigabytes: volumeGigabytes ?? profile.volumeGigabytes,
+    maxRuntimeSeconds: maxRuntimeSeconds ?? profile.maxRuntimeSeconds,
+  };
+};
+
 function keysOf({ role, key }: Channel, { folder, files }: KnownFolder): JobInput[] {
   return files.map(({ path, bytes, sha256 }) => ({
     role,

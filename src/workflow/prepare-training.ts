@@ -14,6 +14,7 @@ import { knownModel, plannedModel, withFiles } from "./model-source.ts";
 import { snapshotPayload, type PayloadSnapshot } from "./payload-snapshot.ts";
 import { placeProblems } from "./place-problems.ts";
 import { plannedPythonFor, pythonFor } from "./python-for.ts";
+import { freshRunId } from "./runs.ts";
 import type { Shop } from "./shop.ts";
 import { trainJob } from "./train-job.ts";
 
@@ -23,7 +24,8 @@ export interface TrainingRequest {
   readonly folder: string;
   readonly set: readonly string[];
   readonly profile: string;
-  readonly runId: string;
+  /** Default: a fresh one that begins with the recipe's name. */
+  readonly runId?: string;
   /** Start although a preflight check failed; recorded with the run. */
   readonly force: boolean;
 }
@@ -118,7 +120,7 @@ async function planned(
   const choice = loaded.recipe.model;
   const { model, missing } = await plannedModel(shop, { choice, profile, payload });
   const python = profile.kind === "local" ? await plannedPythonFor(shop, profile) : "python3";
-  const { runId } = request;
+  const runId = request.runId ?? freshRunId(shop, loaded.recipe.name);
   const estimate = estimateFor({ resolution, lock, profile, diskBytes: trainingBytes(resolution.resolved) });
   const secondsPerStep = estimate.bound?.seconds.step.best;
   const parts = {
@@ -154,7 +156,7 @@ async function planned(
 async function lockFor(shop: Shop, profile: LauncherProfile, name: string): Promise<DatasetLock> {
   const isElsewhere =
     (profile.kind === "ssh" || profile.kind === "slurm") &&
-    ["existing", "image"].includes(profile.stage.data);
+    ["existing", "image", "s3"].includes(profile.stage.data);
   return isElsewhere ? readLock(shop.project, name) : verifyDataset(shop.project, name);
 }
 

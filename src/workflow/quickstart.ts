@@ -4,7 +4,8 @@ import { listCheckpoints, selectCheckpoints, type CheckpointManifest } from "../
 import { messageOf, UserError } from "../core/errors.ts";
 import { parseJson, readIfExists, writeJson } from "../core/files.ts";
 import { packDataset } from "../dataset/index.ts";
-import { loadProfile, withProcessLock } from "../launch/index.ts";
+import { withProcessLock } from "../core/process-lock.ts";
+import { loadProfile } from "../launch/index.ts";
 import { TERMINAL_STATES, type Run } from "../track/index.ts";
 import { lost } from "./evaluate-kind.ts";
 import { evaluateRun } from "./evaluate-run.ts";

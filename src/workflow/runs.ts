@@ -5,6 +5,7 @@ import { advanceRun, type Advance } from "./advance.ts";
 import { RESUMED } from "./end-attempt.ts";
 import { recordGit } from "./git-state.ts";
 import { withLease } from "./lease.ts";
+import { tellChildren } from "./tell-children.ts";
 import { move } from "./move.ts";
 import type { PreparedTraining } from "./prepare-training.ts";
 import { runFolder } from "./run-folder.ts";
@@ -55,8 +56,13 @@ function newRun({ job, training, name, parentId, pipelineId }: NewJob, lock: Run
   };
 }
 
-/** A fresh run id for a recipe's name. */
-export const freshRunId = (shop: Shop, name: string): string => newRunId(name, shop.clock);
+/** A run id that begins with a recipe's name and that no run has yet. */
+export const freshRunId = (shop: Pick<Shop, "store">, name: string): string => {
+  for (;;) {
+    const id = newRunId(name);
+    if (shop.store.findRun(id) === undefined) return id;
+  }
+};
 
 /**
  * Asks a run to save and stop (or ends it now), whoever controls it: where another controller holds the run (`heldBy`), the
@@ -67,7 +73,12 @@ export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now
   const before = shop.store.getRun(runId);
   // One that is blocked would go on with what it waits for.
   if (before.state !== "blocked" && TERMINAL_STATES.includes(before.state)) {
-    throw new UserError("RUN_ENDED", `Run ${runId} has ended already: ${before.state}, ${before.reason}`);
+    throw new UserError("RUN_ENDED", `Run ${runId} has ended already: ${before.state}, ${before.reason}`, {
+      hint:
+        before.state === "succeeded"
+          ? `nothing is left to stop; see it: understudy run show ${runId}`
+          : `nothing is left to stop; to go on with it: understudy run resume ${runId}`,
+    });
   }
   shop.store.requestStop(runId, mode);
   const attempt = openAttempt(shop, before);
@@ -133,10 +144,7 @@ export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
     });
   }
   const { run } = await advanceRun(shop, runId);
-  const blocked = shop.store
-    .watchedRuns()
-    .filter(({ state, parentId }) => state === "blocked" && parentId === runId);
-  for (const { id } of blocked) await advanceRun(shop, id);
+  await tellChildren(shop, runId);
   return run;
 };
 

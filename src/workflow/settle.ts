@@ -7,6 +7,7 @@ import { checkProof } from "./proof.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { launcherOf, openAttempt, refsOf } from "./submit.ts";
+import { tellChildren } from "./tell-children.ts";
 import { observeAttempt } from "./watch-attempt.ts";
 
 export interface Settlement {
@@ -23,7 +24,7 @@ const SETTLED = "run.settled";
  * A person decides what has become of a run that no evidence decides: one that is lost or ambiguous, or one whose stop was
  * asked for and whose machine does not answer, which is tried once more. UserErrors: `RUN_DECIDED` when evidence has decided
  * or still may, `REASON_MISSING`, `PROOF_MISSING` when it is to have succeeded but its proof does not hold or cannot be
- * looked at, `RUN_HELD`.
+ * looked at, `RUN_HELD`. Runs that wait for it go on when it has succeeded, and say what it has become when it has not.
  */
 export const settleRun = async (shop: Shop, settlement: Settlement): Promise<Run> => {
   const { runId, as, because } = settlement;
@@ -37,7 +38,10 @@ export const settleRun = async (shop: Shop, settlement: Settlement): Promise<Run
   requireOpen(run, unseen);
   if (as === "succeeded") await requireProof(shop, run);
   const held = await withLease(shop, runId, async (lease) => decide(shop, lease, settlement, unseen));
-  if (held.outcome === "done") return held.result;
+  if (held.outcome === "done") {
+    await tellChildren(shop, runId);
+    return held.result;
+  }
   throw new UserError("RUN_HELD", `Run ${runId} is being worked on by ${held.owner}`, {
     hint: "try again in a minute",
   });
@@ -68,7 +72,7 @@ function requireOpen({ id, state, reason }: Run, unseen: string | undefined): vo
   if (unseen !== undefined && !TERMINAL_STATES.includes(state)) return;
   throw new UserError(
     "RUN_DECIDED",
-    `Run ${id} is ${state}: ${reason}; there is nothing for a person to decide`,
+    `Run ${id} is ${state}${reason === state ? "" : ` (${reason})`}: there is nothing for a person to decide`,
     {
       hint:
         "only runs that are lost or ambiguous can be settled, and those whose machine does not answer after a stop: " +

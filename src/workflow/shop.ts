@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { prepareState, type Project } from "../core/project.ts";
-import { processOwner } from "../launch/index.ts";
+import { processOwner } from "../core/process-owner.ts";
 import { openStore, type Store } from "../track/index.ts";
 import { launcherPool, type LauncherPool } from "./launchers-pool.ts";
+import { openMirror, type Mirror } from "./mirror.ts";
 import type { OnProgress } from "./progress.ts";
 
 /** Everything a workflow works with. */
@@ -24,6 +25,8 @@ export interface Shop {
   readonly payload: string;
   /** Names this process for leases: host, pid, start time and boot. */
   readonly owner: string;
+  /** Copies runs to MLflow beside the work; undefined where none is configured. */
+  readonly mirror?: Mirror | undefined;
 }
 
 export interface ShopRequest {
@@ -32,6 +35,8 @@ export interface ShopRequest {
   readonly environment: Shop["environment"];
   readonly signal: AbortSignal;
   readonly onProgress?: OnProgress;
+  /** How MLflow is reached; without it nothing is copied there. */
+  readonly fetch?: typeof fetch | undefined;
 }
 
 /** Runs `work` with the project's store open, then closes it and all launchers. Refuses a state folder on a network filesystem. */
@@ -44,6 +49,9 @@ export const withShop = async <Result>(
   const onProgress = request.onProgress ?? ((): void => {});
   const store = openStore(join(project.state, "state.sqlite"), clock);
   const launchers = launcherPool({ ...request, onProgress });
+  const owner = await processOwner();
+  const { fetch } = request;
+  const mirror = fetch && (await openMirror({ ...request, fetch, store, owner, onProgress }));
   try {
     return await work({
       ...request,
@@ -53,10 +61,12 @@ export const withShop = async <Result>(
       collected: new Set(),
       launchers,
       payload: join(project.launchers, "payload"),
-      owner: await processOwner(),
+      owner,
+      mirror,
     });
   } finally {
     await launchers.close();
+    await mirror?.close();
     store.close();
   }
 };

@@ -142,26 +142,36 @@ async function send(shop: Shop, lease: Lease, run: Run, { launcher, plan, attemp
   if (answer.outcome === "ambiguous") {
     return move(shop, lease, run, { to: "ambiguous", reason: answer.reason });
   }
+  if (answer.outcome === "rejected" && answer.taken !== undefined) {
+    return passedOver(shop, lease, run, { attempt, answer });
+  }
   if (answer.outcome === "rejected") return rejected(shop, lease, run, { attempt: sent, answer });
   keepShortfall(shop, lease, attempt, answer.note);
   shop.store.updateAttempt(lease, attempt.number, { refs: answer.refs, evidence: null });
   return accepted(shop, lease, run, { refs: answer.refs, words: answer.note });
 }
 
-function rejected(
-  shop: Shop,
-  lease: Lease,
-  run: Run,
-  refusal: {
-    readonly attempt: Attempt;
-    readonly answer: Extract<Submission, { outcome: "rejected" }>;
-  },
-): Run {
-  const { attempt, answer } = refusal;
+/**
+ * The far side has given out this number by itself while nobody watched, so the run goes on with the one after it. Killed
+ * between the two, the same happens: a run that is being submitted and has no open attempt gets one.
+ */
+async function passedOver(shop: Shop, lease: Lease, run: Run, { attempt, answer }: Refusal): Promise<Run> {
+  shop.store.endAttempt(lease, attempt.number, { reason: "fenced", exitCode: null, evidence: answer });
+  return ensureSubmitted(shop, lease, run);
+}
+
+interface Refusal {
+  readonly attempt: Attempt;
+  readonly answer: Extract<Submission, { outcome: "rejected" }>;
+}
+
+function rejected(shop: Shop, lease: Lease, run: Run, { attempt, answer }: Refusal): Run {
   const why = answer.retry;
   if (why === undefined) {
     shop.store.endAttempt(lease, attempt.number, { reason: "rejected", exitCode: null, evidence: answer });
-    return move(shop, lease, run, { to: "failed", reason: `the job was not accepted: ${answer.reason}` });
+    const hint = answer.hint === undefined ? "" : ` (${answer.hint})`;
+    const words = `the job was not accepted: ${answer.reason}${hint}`;
+    return move(shop, lease, run, { to: "failed", reason: words });
   }
   const now = shop.clock.now();
   const before = notesOf(attempt).refused;

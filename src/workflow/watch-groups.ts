@@ -41,12 +41,15 @@ export interface Watcher extends Work {
   readonly groupOf: Map<string, string>;
   /** What is wrong with a run, so that each trouble is recorded once. */
   readonly troubles: Map<string, string>;
+  /** Answers that are being kept for other processes, by group name. */
+  readonly keeping: Map<string, Promise<void>>;
 }
 
 export const newWatcher = (): Watcher => ({
   groups: new Map(),
   groupOf: new Map(),
   troubles: new Map(),
+  keeping: new Map(),
   working: new Map(),
   news: [],
   failures: [],

@@ -3,6 +3,7 @@ import type { Launcher, Observation } from "../launch/index.ts";
 import { EVENTS_STREAM, type Attempt, type RunHead } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";
 import { withLease } from "./lease.ts";
+import { keepSharedLook, toldOf } from "./shared-look.ts";
 import type { Shop } from "./shop.ts";
 import { readEvents, sightOf, type Purpose, type Sight } from "./watch-attempt.ts";
 import {
@@ -21,11 +22,15 @@ import { gateOf } from "./watch-parent.ts";
 import { peekEvents } from "./watch-peek.ts";
 import { patiently, track } from "./watch-work.ts";
 
-/** A look at the runs of one group. `once`: until all of it is done, else what takes long goes on behind it. */
+/**
+ * A look at the runs of one group. `once`: until all of it is done, else what takes long goes on behind it. `whole`: at all
+ * that have not ended, so that the answer serves other processes too.
+ */
 export interface GroupLook {
   readonly watched: readonly Watched[];
   readonly purpose: Purpose;
   readonly once: boolean;
+  readonly whole: boolean;
 }
 
 // What a question has brought says little after that: the next one is for it.
@@ -39,18 +44,31 @@ export const lookAtGroup = async (
   shop: Shop,
   watcher: Watcher,
   group: Group,
-  { watched, purpose, once }: GroupLook,
+  { watched, purpose, once, whole }: GroupLook,
 ): Promise<void> => {
   let opening: Promise<Launcher> | undefined;
   const open = async (): Promise<Launcher> => (opening ??= launcherOfGroup(shop, group));
+  const beganAt = shop.clock.now();
   const seen = await observeGroup(open, watched);
   const askedAt = shop.clock.now();
   const sights = watched.map(({ refs }) => (refs.length === 0 ? undefined : sightOf(refs, seen)));
+  const keep = async (troubles: ReadonlyMap<string, string> = new Map()): Promise<void> => {
+    if (!whole) return;
+    const runs = toldOf(watched, sights, troubles);
+    const answer = { schemaVersion: 1, askedAt: beganAt, owner: shop.owner, runs } as const;
+    // Who looks only once does not go on watching.
+    await keepSharedLook(shop, group, { ...answer, purpose: once ? "look" : purpose });
+  };
+  // No run waits for it: it serves other processes.
+  const kept = keep();
+  watcher.keeping.set(group.name, kept);
   const unchanged: string[] = [];
   let isOver = false;
   let changed = false;
+  const troubles = new Map<string, string>();
   const take = (found: RunLook): void => {
     watcher.news.push(found);
+    if (found.trouble !== null) troubles.set(found.id, found.trouble);
     changed ||= found.changed;
     if (found.changed && isOver) hurry(group, shop.clock.now());
   };
@@ -78,6 +96,9 @@ export const lookAtGroup = async (
     unavailable: asked.length > 0 && asked.every(({ phase }) => phase === "unavailable"),
     changed,
   });
+  const all = troubles.size === 0 ? kept : kept.then(async () => keep(troubles));
+  watcher.keeping.set(group.name, all);
+  if (once) await all;
 };
 
 /** The job was seen, and nothing is to be done or written but that. */
@@ -123,7 +144,7 @@ async function lookAtRun(
   // Nothing follows from an answer that is none: not even the run's lease is taken.
   if (observation.phase === "unavailable") return asBefore(head, { unavailable: observation.detail });
   const { marker } = attempt;
-  if (!isSteady(shop, head, attempt, observation)) {
+  if (!isSteady(shop, { head, attempt, observation, purpose })) {
     return advanced(shop, head, purpose, { marker, observation });
   }
   if (observation.phase === "live" && observation.state === "queued") return SAME;
@@ -133,10 +154,26 @@ async function lookAtRun(
   return hasLines ? advanced(shop, head, purpose, { marker, observation, read }) : SAME;
 }
 
+const isUncounted = (shop: Shop, { id, kind, state }: RunHead): boolean =>
+  kind === "train" && !shop.collected.has(id) && state !== "queued";
+
 /** Lives as it did before, and nobody wants anything of it. */
-function isSteady(shop: Shop, head: RunHead, attempt: Attempt, observation: Observation): boolean {
-  // The first look of a process counts the checkpoints too.
-  if (head.kind === "train" && !shop.collected.has(head.id) && head.state !== "queued") return false;
+function isSteady(
+  shop: Shop,
+  {
+    head,
+    attempt,
+    observation,
+    purpose,
+  }: {
+    readonly head: RunHead;
+    readonly attempt: Attempt;
+    readonly observation: Observation;
+    readonly purpose: Purpose;
+  },
+): boolean {
+  // The first look of who watches counts the checkpoints too.
+  if (purpose === "watch" && isUncounted(shop, head)) return false;
   if (observation.phase !== "live" || head.stopRequested) return false;
   if (Object.keys(notesOf(attempt)).length > 0) return false;
   const started = head.state === "running";

@@ -1,12 +1,11 @@
 import { TERMINAL_STATES, type Attempt, type Run } from "../track/index.ts";
 import { budgetStates, nextAttemptAt, type BudgetState } from "./budgets.ts";
 import { attemptsSinceResume } from "./end-attempt.ts";
+import { lookAtRuns, type Ask, type Sighting } from "./look-at-runs.ts";
 import { outlook, staleSince } from "./outlook.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
-import { watchPass } from "./watch.ts";
-import { newWatcher } from "./watch-groups.ts";
-import type { RunLook } from "./watch-look.ts";
+import { refsOf } from "./submit.ts";
 import { notesOf } from "./watch-notes.ts";
 import { paceOf } from "./watch-pace.ts";
 import { shortfallOf } from "./watch-shortfall.ts";
@@ -36,38 +35,77 @@ export interface RunSummary {
 }
 
 /**
- * Looks at runs without acting: one question to each launcher, then what is true of each run now. Default: all runs, newest
- * first.
+ * Looks at runs without acting, with one question to each launcher at most; then what is true of each run now. Default: all
+ * runs, newest first.
  */
-export const summariesOf = async (shop: Shop, ids?: readonly string[]): Promise<readonly RunSummary[]> => {
-  const request = ids === undefined ? {} : { runs: ids };
-  const { looks } = await watchPass(shop, newWatcher(), { ...request, purpose: "look", once: true });
-  const byId = new Map(looks.map((look) => [look.id, look]));
-  const runs = ids === undefined ? shop.store.listRuns() : ids.map((id) => shop.store.getRun(id));
-  return runs.map((run) => summaryOf(shop, run, byId.get(run.id)));
+export const summariesOf = async (
+  shop: Shop,
+  ids?: readonly string[],
+  { ask = "now", kind }: { readonly ask?: Ask; readonly kind?: Run["kind"] } = {},
+): Promise<readonly RunSummary[]> => {
+  const heads = shop.store.watchedRuns().filter(({ id, state }) => isAsked(ids, id) && state !== "blocked");
+  const seen = await lookAtRuns(shop, heads, ask);
+  const runs =
+    ids === undefined
+      ? shop.store.listRuns(kind === undefined ? {} : { kind })
+      : ids.map((id) => shop.store.getRun(id));
+  return runs.map((run) => summaryOf(shop, run, seen.get(run.id)));
 };
 
-function summaryOf(shop: Shop, run: Run, look: RunLook | undefined): RunSummary {
+const isAsked = (ids: readonly string[] | undefined, id: string): boolean => ids?.includes(id) ?? true;
+
+function summaryOf(shop: Shop, run: Run, sighting: Sighting | undefined): RunSummary {
   const attempts = shop.store.attempts(run.id);
   const now = shop.clock.now();
-  const unavailable = look?.unavailable ?? null;
-  const lastSeen = staleSince(run, attempts.at(-1));
-  const watchedMilliseconds = watchedFor(run);
-  const shortfall = TERMINAL_STATES.includes(run.state) ? null : shortfallOf(shop, run, attempts);
+  const isOver = TERMINAL_STATES.includes(run.state);
+  const seen = (isOver ? undefined : sighting) ?? NOTHING_SEEN;
+  const { unavailable, warning, trouble, watched } = seen;
+  const current = attempts.at(-1);
+  const lookedAt = unavailable === null && trouble === null ? lookedAtOf(current, seen) : null;
+  const lastSeen = later(staleSince(run, current), lookedAt);
+  const watchedMilliseconds = isOver ? 0 : watchedFor(run);
+  const shortfall = isOver ? null : shortfallOf(shop, run, attempts);
+  const parent = parentOf(shop, run);
+  const since = attemptsSinceResume(shop, run, attempts);
+  const about = { watchedMilliseconds, watched, lookedAt, unavailable, shortfall, parent };
   return {
     run,
     attempts,
-    next: outlook(run, now, attempts.at(-1), { watchedMilliseconds, unavailable, shortfall }),
+    next: outlook(run, now, current, about),
     lastSeen,
     isStale: unavailable !== null || (lastSeen !== null && now - Date.parse(lastSeen) >= watchedMilliseconds),
-    nextTryAt: nextTryAt(shop, run, attempts.at(-1)),
-    budgets: budgetStates(attemptsSinceResume(shop, run), now),
+    nextTryAt: isOver ? null : nextTryAt(since, current),
+    budgets: budgetStates(since, now),
     unavailable,
-    warning: look?.warning ?? null,
+    warning,
     shortfall,
-    trouble: look?.trouble ?? null,
+    trouble,
   };
 }
+
+// Only a blocked run needs something of its parent.
+const parentOf = (shop: Shop, { state, parentId }: Run): Run | undefined =>
+  state === "blocked" && parentId !== null ? shop.store.findRun(parentId) : undefined;
+
+const NOTHING_SEEN: Sighting = {
+  unavailable: null,
+  warning: null,
+  trouble: null,
+  askedAt: null,
+  watched: false,
+};
+
+// An attempt that began after the question was not seen in its answer.
+function lookedAtOf(attempt: Attempt | undefined, seen: Sighting): string | null {
+  if (seen.askedAt === null || attempt === undefined) return null;
+  if (attempt.endedAt !== null || refsOf(attempt).length === 0) return null;
+  return seen.askedAt < attempt.startedAt ? null : seen.askedAt;
+}
+
+const later = (a: string | null, b: string | null): string | null => {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? b : a;
+};
 
 // Who watches looks that often at least; a lock that cannot be read is a trouble told elsewhere.
 function watchedFor(run: Run): number {
@@ -78,9 +116,8 @@ function watchedFor(run: Run): number {
   }
 }
 
-function nextTryAt(shop: Shop, run: Run, attempt: Attempt | undefined): string | null {
-  if (TERMINAL_STATES.includes(run.state) || attempt === undefined) return null;
-  const open = attempt.endedAt === null;
-  const time = open ? notesOf(attempt).refused?.nextAt : nextAttemptAt(attemptsSinceResume(shop, run));
+function nextTryAt(since: readonly Attempt[], attempt: Attempt | undefined): string | null {
+  if (attempt === undefined) return null;
+  const time = attempt.endedAt === null ? notesOf(attempt).refused?.nextAt : nextAttemptAt(since);
   return time === undefined || time === null ? null : new Date(time).toISOString();
 }

@@ -10,6 +10,8 @@ import { patiently, sleepUnless, track } from "./watch-work.ts";
 export interface WatchRequest {
   /** Only these. Default: every run that has not ended, those that begin later too. */
   readonly runs?: readonly string[];
+  /** Only those of the launcher with this name. */
+  readonly group?: string;
   /** Default `watch`. */
   readonly purpose?: Purpose;
   /** One look at everything, whatever is due. */
@@ -68,7 +70,7 @@ export const watchRuns = async (shop: Shop, request: WatchRequest = {}): Promise
     }
   } finally {
     // Nothing of it writes once the store is closed; what heeds the signal is done soon.
-    await Promise.all(watcher.working.values());
+    await Promise.all([...watcher.working.values(), ...watcher.keeping.values()]);
   }
   return { runs: [...ever].map((id) => shop.store.getRun(id)), troubles, unseen };
 };
@@ -85,13 +87,17 @@ function keep(words: Map<string, string>, id: string, text: string | null): void
 export const watchPass = async (
   shop: Shop,
   watcher: Watcher,
-  { runs, purpose = "watch", once = false }: WatchRequest,
+  { runs, group: only, purpose = "watch", once = false }: WatchRequest,
 ): Promise<WatchPass> => {
+  if (purpose === "watch") shop.mirror?.nudge();
   const heads = shop.store.watchedRuns().filter((head) => isWatched(shop, head, runs));
   const broken: RunLook[] = [];
-  const due = dueGroups(shop, watcher, heads, { once, broken });
+  const due = dueGroups(shop, watcher, heads, { once, broken, only });
+  const whole = runs === undefined;
   const works = [...due].map(async ([group, watched]) =>
-    track(watcher, group.name, async () => lookAtGroup(shop, watcher, group, { watched, purpose, once })),
+    track(watcher, group.name, async () =>
+      lookAtGroup(shop, watcher, group, { watched, purpose, once, whole }),
+    ),
   );
   await (once ? Promise.all(works) : patiently(shop, works));
   const [failure] = watcher.failures;
@@ -115,7 +121,11 @@ function dueGroups(
   shop: Shop,
   watcher: Watcher,
   heads: readonly RunHead[],
-  { once, broken }: { readonly once: boolean; readonly broken: RunLook[] },
+  {
+    once,
+    broken,
+    only,
+  }: { readonly once: boolean; readonly broken: RunLook[]; readonly only: string | undefined },
 ): ReadonlyMap<Group, readonly Watched[]> {
   const now = shop.clock.now();
   const due = new Map<Group, Watched[]>();
@@ -123,6 +133,7 @@ function dueGroups(
   for (const head of heads) {
     const group = placed(shop, watcher, head, broken);
     if (group === undefined || (!once && group.nextAt > now)) continue;
+    if (only !== undefined && group.name !== only) continue;
     if (watcher.working.has(group.name) || watcher.working.has(head.id)) continue;
     const together = due.get(group) ?? [];
     together.push(watchedOf(head, open.get(head.id)));

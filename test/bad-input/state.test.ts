@@ -102,7 +102,7 @@ describe("a run store that cannot be read is refused, and left as it is:", () =>
     edit(store, "PRAGMA user_version = 99");
     await stays(
       { project, store },
-      "was written by a newer version (store version 99, this program knows 2)",
+      "was written by a newer version (store version 99, this program knows 3)",
     );
   });
 

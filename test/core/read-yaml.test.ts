@@ -46,4 +46,25 @@ describe("parseYaml", () => {
   it("survives an empty file", () => {
     expect(parseYaml("", "e.yaml").place(["a"])).toBe("e.yaml:1:1");
   });
+
+  it.each([
+    ["brackets", `a: 1\nb: ${"[".repeat(5_000)}\n`, "d.yaml:2:104"],
+    ["braces after quoted brackets", `a: "[[[["\nb: ${"{x: ".repeat(150)}\n`, "d.yaml:2:404"],
+    ["lists in lists", `a:\n${"- ".repeat(5_000)}b\n`, "d.yaml:2:1"],
+    [
+      "blocks in blocks",
+      Array.from({ length: 600 }, (_, at) => `${" ".repeat(at)}k:`).join("\n"),
+      "d.yaml:401:1",
+    ],
+  ])("refuses %s that end no stack, with the place", (_, text, place) => {
+    expect(() => parseYaml(text, "d.yaml")).toThrow(`${place} (syntax): nested too deeply`);
+  });
+
+  it("takes what a person may write: fifty levels, and text with many brackets or spaces", () => {
+    const levels = Array.from({ length: 50 }, (_, at) => `${"  ".repeat(at)}k:`).join("\n");
+    expect(parseYaml(levels, "d.yaml").place(["k"])).toBe("d.yaml:1:1");
+    expect(parseYaml(`a: "${"[".repeat(500)}"\nb: |\n  ${"{".repeat(500)}\n`, "d.yaml").value).toMatchObject({
+      a: "[".repeat(500),
+    });
+  });
 });

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Project } from "../../src/core/project.ts";
@@ -165,6 +165,46 @@ describe("verifyDataset", () => {
     expect(String(error)).toContain("data/train-00007-of-00009.parquet is not in the lock");
     // Packing puts it right, from the source.
     expect(await pack(project)).toMatchObject({ reused: false, lockChanged: false, shardsReused: 1 });
+    await verifyDataset(project, "small");
+  });
+
+  it("reads a shard once, then trusts it as it is; asked for all, it reads all", async () => {
+    const project = await projectWith();
+    await pack(project);
+    const read = async (options: { readonly full?: boolean } = {}): Promise<readonly string[]> => {
+      const paths: string[] = [];
+      await verifyDataset(project, "small", { ...options, onHash: ({ path }) => paths.push(path) });
+      return paths;
+    };
+    const all = (await read()).length;
+    expect(all).toBeGreaterThan(3);
+    // What was written in the same second could be written again without its times moving: read once more.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await read();
+    expect(await read()).toEqual([]);
+    expect(await read({ full: true })).toHaveLength(all);
+    expect(await read()).toEqual([]);
+
+    // The very same bytes under another inode, or at another time, are read again.
+    const train = shardPath(project, "train");
+    await writeFile(`${train}.copy`, await readFile(train));
+    await rename(`${train}.copy`, train);
+    expect(await read()).toEqual(["data/train-00000-of-00001.parquet"]);
+    const memory = join(project.state, "datasets/small.shards.json");
+    await writeFile(memory, "not JSON");
+    expect(await read()).toHaveLength(all);
+  });
+
+  it("believes its memory at a start, and not when all is to be read", async () => {
+    const project = await projectWith();
+    await pack(project);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await verifyDataset(project, "small");
+    const memory = join(project.state, "datasets/small.shards.json");
+    const text = await readFile(memory, "utf8");
+    await writeFile(memory, text.replaceAll(/"sha256":"[0-9a-f]{64}"/g, `"sha256":"${"0".repeat(64)}"`));
+    await expect(verifyDataset(project, "small")).rejects.toMatchObject({ code: "SHARD_CHANGED" });
+    await verifyDataset(project, "small", { full: true });
     await verifyDataset(project, "small");
   });
 

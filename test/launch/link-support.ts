@@ -151,3 +151,14 @@ function submit(run: string, first: number): void {
   writeFileSync(join(folder, "job.template.json"), TEMPLATE);
   copyFileSync(wrapperPath, join(folder, "wrapper.sh"));
 }
+
+/** A program that does something else as well when it is called with a word that fits. */
+export const meddling = (program: string, fits: string, work: string): string => {
+  const path = temporaryFolder().path;
+  writeFileSync(
+    join(path, program),
+    `#!/bin/sh\ncase "$*" in ${fits}) ${work} ;; esac\nexec /bin/${program} "$@"\n`,
+    { mode: 0o755 },
+  );
+  return path;
+};

@@ -17,7 +17,7 @@ import {
   type JobRef,
   type Launcher,
 } from "../../src/launch/index.ts";
-import { readVanishing, type ProcessIdentity } from "../../src/launch/process-identity.ts";
+import { readVanishing, type ProcessIdentity } from "../../src/core/process-identity.ts";
 import { markedProcesses, Supervisor } from "../../src/launch/supervisor.ts";
 
 const root = resolve(import.meta.dirname, "../..");

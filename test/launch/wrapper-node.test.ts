@@ -19,7 +19,7 @@ const run = (
   const layout = layoutAt(join(folder, "attempts/1"));
   mkdirSync(layout.folder, { recursive: true });
   const args = [
-    ["--run", layout.run, "--attempt", "1", "--marker", "m1", "--token", "t1", "--keep", "*"],
+    ["--run", layout.run, "--attempt", "1", "--marker", "node1", "--token", "t1", "--keep", "*"],
     options,
     ["--", "/bin/sh", "-c", 'mkdir "$1/made"', "program", layout.run],
   ];

@@ -4,6 +4,7 @@ import { writeJson } from "../../src/core/files.ts";
 import { digestOf } from "../../src/core/hash.ts";
 import type { DatasetLock } from "../../src/dataset/index.ts";
 import { loadRecipe, readTrainRows, resolveRecipe, type Resolution } from "../../src/recipe/index.ts";
+import { lockWith, NO_TOKENS, perSplit } from "../support/locks.ts";
 import { recipeText } from "../support/recipes.ts";
 import { temporaryProject, type TemporaryProject } from "../support/temporary-project.ts";
 
@@ -12,6 +13,8 @@ const split = (rows: number): DatasetLock["splits"]["train"] => ({
   rows,
   turns: rows,
   audioSeconds: rows,
+  userSeconds: rows,
+  tokens: NO_TOKENS,
 });
 
 const role = (id: string, train: number, ood: number): DatasetLock["roles"][number] => ({
@@ -25,20 +28,16 @@ const role = (id: string, train: number, ood: number): DatasetLock["roles"][numb
   referenceClipSha256: null,
   rows: { train, dev: 2, ood, test: 4 },
   turns: { train, dev: 2, ood, test: 4 },
+  tokens: perSplit(NO_TOKENS),
 });
 
-const lock = (revision = "1"): DatasetLock => ({
-  schemaVersion: 1,
-  name: "toy",
-  specDigest: "0".repeat(64),
-  seed: 1,
-  sourceRevision: revision,
-  builder: "1",
-  roles: [role("zed", 40, 0), role("amy", 24, 0), role("held", 0, 16)],
-  splits: { train: split(64), dev: split(4), ood: split(16), test: split(12) },
-  drops: { byReason: {}, list: [] },
-  gates: [],
-});
+const lock = (revision = "1"): DatasetLock =>
+  lockWith({
+    name: "toy",
+    sourceRevision: revision,
+    roles: [role("zed", 40, 0), role("amy", 24, 0), role("held", 0, 16)],
+    splits: { train: split(64), dev: split(4), ood: split(16), test: split(12) },
+  });
 
 const TRAINING = "training:\n  globalBatch: 8\n  duration: { steps: 40 }\nevaluation:\n  everySteps: 10\n";
 

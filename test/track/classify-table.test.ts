@@ -177,14 +177,32 @@ describe("the reason table, over every cause and result", () => {
     ).toEqual([]);
   });
 
+  it("does not conclude from missing checkpoints at a time limit before they have had their time", () => {
+    const late: Case = {
+      cause: "walltime",
+      result: "exit 3",
+      goesOn: false,
+      evidence: { ...plain, progress: false, waited: false },
+    };
+    expect(nameOf(late)).toBeNull();
+    expect(nameOf({ ...late, evidence: { ...late.evidence, progress: true } })).toBe("walltime");
+    expect(nameOf({ ...late, evidence: { ...late.evidence, waited: true } })).toBe("walltime_no_progress");
+    expect(nameOf({ ...late, evidence: { ...late.evidence, stopRequested: true } })).toBe("cancelled");
+  });
+
+  /** What a case lacks that may still arrive. */
+  const lacks = ({ cause, result, evidence, goesOn }: Case): boolean => {
+    const lacksResult = result === "none" && (cause === "completed" || cause === "failed") && !goesOn;
+    const lacksProof = result === "exit 0" && !evidence.proof;
+    const lacksProgress = cause === "walltime" && !evidence.progress && !evidence.stopRequested && !goesOn;
+    return lacksResult || lacksProof || lacksProgress;
+  };
+
   it("waits only for what may still arrive", () => {
     const broken = against((one, name) => {
       if (name !== null) return true;
-      const { cause, result, evidence, goesOn } = one;
-      const isMissingResult = result === "none" && (cause === "completed" || cause === "failed") && !goesOn;
-      const isMissingProof = result === "exit 0" && !evidence.proof;
-      const later = nameOf({ ...one, evidence: { ...evidence, waited: true } });
-      return !evidence.waited && (isMissingResult || isMissingProof) && later !== null;
+      const later = nameOf({ ...one, evidence: { ...one.evidence, waited: true } });
+      return !one.evidence.waited && lacks(one) && later !== null;
     });
     expect(broken).toEqual([]);
     expect(all.some((one) => nameOf(one) === null)).toBe(true);

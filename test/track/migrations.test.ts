@@ -38,7 +38,7 @@ describe("the file", () => {
     store.requestStop(runId);
     store.close();
     const database = openDatabase(path);
-    database.exec("ALTER TABLE runs DROP COLUMN stop_now; PRAGMA user_version = 1");
+    database.exec("DROP TABLE mirrors; ALTER TABLE runs DROP COLUMN stop_now; PRAGMA user_version = 1");
     database.close();
     const again = openStore(path, clock);
     expect(again.getRun(runId)).toMatchObject({ stopRequested: true, stopNow: false });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isMarker, markerOf } from "../../src/launch/index.ts";
 import {
   END_REASONS,
   endReason,
@@ -9,7 +10,6 @@ import {
   TERMINAL_STATES,
   TRANSITIONS,
 } from "../../src/track/index.ts";
-import { handClock } from "./support.ts";
 
 describe("the state machine", () => {
   it("is total and leads only to states that exist", () => {
@@ -65,15 +65,20 @@ describe("the reason table", () => {
 });
 
 describe("run ids", () => {
-  it("sort by time and say what they are", () => {
-    expect(newRunId("SpeechRole Agent (ood)!", handClock(), "x1y2")).toBe(
-      "20260131-101500-speechrole-agent-ood-x1y2",
-    );
-    expect(newRunId("日本", handClock(), "x1y2")).toBe("20260131-101500-run-x1y2");
-    expect(newRunId("a".repeat(29) + "-b", handClock(), "x1y2")).toBe(
-      `20260131-101500-${"a".repeat(29)}-x1y2`,
-    );
-    const ids = new Set(Array.from({ length: 50 }, () => newRunId("n", handClock())));
-    expect(ids.size).toBeGreaterThan(40);
+  it("begin with what they are for, and are told apart by chance", () => {
+    expect(newRunId("SpeechRole Agent (ood)!", "x2y3z4")).toBe("speechrole-agent-ood-x2y3z4");
+    expect(newRunId("日本", "x2y3z4")).toBe("run-x2y3z4");
+    expect(newRunId(`${"a".repeat(29)}-b`, "x2y3z4")).toBe(`${"a".repeat(29)}-x2y3z4`);
+    const ids = Array.from({ length: 50 }, () => newRunId("n"));
+    expect(new Set(ids).size).toBe(50);
+    for (const id of ids) expect(id).toMatch(/^n-[a-z2-9]{6}$/);
+  });
+
+  it("are legal names of jobs everywhere, also with what evaluation jobs append", () => {
+    const id = newRunId("x".repeat(80));
+    for (const run of [id, `${id}-measure-12`]) {
+      expect(isMarker(markerOf(run, 99_999))).toBe(true);
+      expect(markerOf(run, 1)).toBe(`us-${run}-a1`);
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RUN_STATES, type Run } from "../../src/track/index.ts";
+import { RUN_STATES, TERMINAL_STATES, type Run } from "../../src/track/index.ts";
 import { outlook } from "../../src/workflow/index.ts";
 
 const SEEN = "2026-01-31T10:15:00.000Z";
@@ -24,24 +24,53 @@ const run = (state: Run["state"], lastSeenAt: string | null = SEEN): Run => ({
 const at = (seconds: number): number => Date.parse(SEEN) + seconds * 1000;
 
 describe("outlook", () => {
-  it("says of every state who has to do something", () => {
-    for (const state of RUN_STATES) expect(outlook(run(state), at(3600)).length).toBeGreaterThan(0);
+  it("says of every state who has to do something, whether somebody watches or not", () => {
+    for (const state of RUN_STATES) {
+      const [alone, watched] = [false, true].map((is) =>
+        outlook(run(state, null), at(3600), undefined, { watched: is }),
+      );
+      const isOver = TERMINAL_STATES.includes(state);
+      expect(watched).toMatch(isOver ? /./ : /^somebody watches it/);
+      if (!isOver) expect(alone).toMatch(/watch it: understudy run watch smoke$/);
+      expect(alone === watched).toBe(isOver);
+    }
     expect(outlook(run("succeeded"), at(0))).toContain("eval start smoke");
     expect(outlook({ ...run("succeeded"), kind: "score" }, at(0))).toBe("done");
-    expect(outlook(run("lost"), at(0))).toContain("a person has to decide");
     expect(outlook(run("failed"), at(0))).toContain("run resume smoke");
+  });
+
+  it("tells a person how to decide about a lost run", () => {
+    const words = outlook(run("lost"), at(0));
+    expect(words).toContain("a person has to decide");
+    expect(words).toContain("understudy run resume smoke");
+    expect(words).toContain("understudy run settle smoke");
+  });
+
+  it("tells of a blocked run what the run that it waits for needs", () => {
+    const child = { ...run("blocked"), id: "child", parentId: "smoke" };
+    const parent = (state: Run["state"]): { id: string; state: Run["state"] } => ({ id: "smoke", state });
+    expect(outlook(child, at(0), undefined, { parent: parent("failed") })).toBe(
+      "goes on by itself once smoke has succeeded: understudy run resume smoke",
+    );
+    const lost = outlook(child, at(0), undefined, { parent: parent("lost") });
+    expect(lost).toMatch(/^goes on by itself once smoke has succeeded, which a person has to decide/);
+    expect(lost).toContain("understudy run settle smoke");
   });
 
   it("says since when nobody watches, and what to do", () => {
     expect(outlook(run("running"), at(14))).toBe("somebody watches it");
     expect(outlook(run("running"), at(61))).toContain(`stale since ${SEEN}`);
     expect(outlook(run("running"), at(61))).toContain("run watch smoke");
+    // Who only looked has seen it, and does nothing for it.
+    const lookedAt = new Date(at(60)).toISOString();
+    const seen = outlook(run("running"), at(61), undefined, { lookedAt });
+    expect(seen).toMatch(/^the job goes on by itself; nobody watches/);
   });
 
   it("does not take a start, or what was seen of an earlier attempt, for somebody who watches", () => {
-    expect(outlook(run("starting", null), at(0))).toMatch(/^runs by itself; watch it/);
+    expect(outlook(run("starting", null), at(0))).toMatch(/^the job goes on by itself; nobody watches/);
     const attempt = { startedAt: new Date(at(5)).toISOString() };
-    expect(outlook(run("running"), at(6), attempt)).toMatch(/^runs by itself; watch it/);
+    expect(outlook(run("running"), at(6), attempt)).toMatch(/^the job goes on by itself; nobody watches/);
     expect(outlook(run("running", new Date(at(7)).toISOString()), at(8), attempt)).toBe(
       "somebody watches it",
     );

@@ -29,7 +29,11 @@ describe("run start --dry-run", { timeout: 60_000 }, () => {
       expect(stdout).toContain(
         kind === "sagemaker" ? "results s3://my-bucket/understudy/runs/" : "results /far/runs/",
       );
-      // Every file with its digest, the two of the model included.
+      // Of the payload one line; every other file with its digest, the two of the model included.
+      expect(
+        stdout.match(/^ {2}payload {2}\/?\S+\/ {2}\d+ files, \d+ bytes, sha256 of the tree [0-9a-f]{64} /gm),
+      ).toHaveLength(1);
+      expect(stdout).not.toContain("understudy_payload/__main__.py  ");
       expect(stdout).toContain(sha256("weights"));
       expect(stdout).toContain(sha256("{}"));
       expect(stdout).toContain(`${kind} attempt 1 of `);
@@ -51,6 +55,40 @@ describe("run start --dry-run", { timeout: 60_000 }, () => {
     expect(stdout).toContain(`on ${name}.example: `);
   });
 
+  it("names the tree of the payload by what sha256sum says of its files, and lists them when asked", async () => {
+    const { stage, port } = await makeFarStage();
+    weights(stage);
+    profile(stage, "far", ssh(port));
+    const words = [...REAL, "--on", "far", "--dry-run"];
+    const brief = (await run(stage, words)).stdout;
+    const whole = (await run(stage, [...words, "--verbose"])).stdout;
+    const listed = [
+      ...whole.matchAll(/^ {2}payload {2}(\S+) {2}(\d+) bytes, sha256 ([0-9a-f]{64}), from /gm),
+    ];
+    const [, folder = "", files, bytes, tree] =
+      /^ {2}payload {2}(\S+\/) {2}(\d+) files, (\d+) bytes, sha256 of the tree ([0-9a-f]{64})/m.exec(brief) ??
+      [];
+    expect(listed).toHaveLength(Number(files));
+    expect(listed.reduce((sum, [, , size]) => sum + Number(size), 0)).toBe(Number(bytes));
+    const lines = listed.map(([, path = "", , digest]) => `${digest}  ${path.slice(folder.length)}\n`);
+    expect(sha256(lines.toSorted((a, b) => (a.slice(66) < b.slice(66) ? -1 : 1)).join(""))).toBe(tree);
+    // The rest is the same to the letter, but for the id that is drawn each time.
+    const rest = (text: string): string =>
+      text
+        .replaceAll(/^ {2}payload .*\n/gm, "")
+        .replaceAll(/real-[a-z2-9]{6}/g, "ID")
+        .replaceAll(/sha256 \S+/g, "");
+    expect(rest(brief)).toBe(rest(whole));
+  });
+
+  it("begins the run's name with the recipe's", async () => {
+    const { stage, port } = await makeFarStage();
+    weights(stage);
+    profile(stage, "far", ssh(port));
+    const { stdout } = await run(stage, [...REAL, "--on", "far", "--dry-run"]);
+    expect(stdout).toMatch(/^ssh attempt 1 of real-[a-z2-9]{6}$/m);
+  });
+
   it("gives scripts the same as JSON", async () => {
     const { stage, port } = await makeFarStage();
     weights(stage);
@@ -63,7 +101,7 @@ describe("run start --dry-run", { timeout: 60_000 }, () => {
         sends: [{ role: "payload" }, { role: "data", files: 2 }, { role: "model", files: 2, bytes: 9 }],
       },
       estimate: { bound: { tokens: { from: "counted" } }, machine: { gpus: 8, assumed: true } },
-      plan: expect.stringContaining("ssh attempt 1 of "),
+      plan: expect.stringContaining("understudy_payload/__main__.py  "),
       checks: [],
     });
   });

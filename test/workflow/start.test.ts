@@ -45,6 +45,20 @@ describe("run start", { timeout: 60_000 }, () => {
     expect(JSON.parse(listed.stdout)).toEqual([]);
   });
 
+  it.each(KINDS.filter(([kind]) => kind !== "sagemaker"))(
+    "on %s: doctor tells once that the machine cannot be reached, and what to look at",
+    async (_, text) => {
+      const { stage, port } = await makeFarStage();
+      profile(stage, "far", text(port, "deadlineSeconds: 5\n"));
+      const { exitCode, stdout } = await run(stage, ["doctor", "--on", "far"]);
+      expect(exitCode).toBe(3);
+      expect(stdout.match(/FAILED +\w+/g)).toEqual([expect.stringMatching(/^FAILED +connection$/)]);
+      expect(stdout).toContain("hint: ");
+      expect(stdout).not.toContain("slurmctld");
+      expect(stdout).toContain("1 check failed");
+    },
+  );
+
   it("blocks with numbers, and records what --force has overruled", async () => {
     const stage = await makeDataStage();
     // Preflight of this machine: the interpreter has lost its packages.

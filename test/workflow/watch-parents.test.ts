@@ -4,7 +4,9 @@ import { resumeRun, startRun } from "../../src/workflow/runs.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
 import { watchPass, watchRuns } from "../../src/workflow/watch.ts";
 import { newWatcher, type Watcher } from "../../src/workflow/watch-groups.ts";
-import { ended, result, save, scriptedStage } from "./scripted.ts";
+import { settleRun } from "../../src/workflow/settle.ts";
+import { summariesOf } from "../../src/workflow/watch-summary.ts";
+import { ended, result, save, scriptedStage, type ScriptedStage } from "./scripted.ts";
 
 const marker = (id: string, number = 1): string => markerOf(id, number);
 
@@ -64,5 +66,58 @@ describe("a run that waits for another", () => {
     shop.store.releaseLease(answer.lease);
     await pass(shop);
     expect(stateOf(shop, "child")).toBe("waiting");
+  });
+
+  const lostParent = async (): Promise<ScriptedStage & { readonly controller: Shop }> => {
+    const stage = await scriptedStage();
+    const controller = stage.shop();
+    await startRun(controller, stage.job("parent"));
+    await startRun(controller, stage.job("child", { parentId: "parent" }));
+    await startRun(controller, stage.job("grandchild", { parentId: "child" }));
+    stage.far.sights.set(marker("parent"), ended("unknown", null));
+    for (let looks = 0; looks < 3; looks++) await pass(controller);
+    expect(["parent", "child", "grandchild"].map((id) => stateOf(controller, id))).toEqual([
+      "lost",
+      "blocked",
+      "blocked",
+    ]);
+    return { ...stage, controller };
+  };
+
+  it("says of a lost parent what a person has to do, and goes on when that one is settled as succeeded", async () => {
+    const { far, controller } = await lostParent();
+    const [child] = await summariesOf(controller, ["child"]);
+    expect(child?.run.reason).toMatch(/^run parent, which it waits for, is lost: /);
+    expect(child?.next).toContain("which a person has to decide");
+    expect(child?.next).toContain("understudy run settle parent");
+    save(far, "parent", 4);
+    await settleRun(controller, { runId: "parent", as: "succeeded", because: "I looked" });
+    expect(["child", "grandchild"].map((id) => stateOf(controller, id))).toEqual(["starting", "waiting"]);
+  });
+
+  it("says what a parent has become that is settled otherwise, and goes on after its resume", async () => {
+    const { far, controller } = await lostParent();
+    await settleRun(controller, { runId: "parent", as: "cancelled", because: "given back" });
+    expect(controller.store.getRun("child")).toMatchObject({
+      state: "blocked",
+      reason: "run parent, which it waits for, is cancelled: settled by hand: given back",
+    });
+    await resumeRun(controller, "parent");
+    expect(["child", "grandchild"].map((id) => stateOf(controller, id))).toEqual(["waiting", "waiting"]);
+    save(far, "parent", 4, 2);
+    far.sights.set(marker("parent", 2), ended("completed", result(marker("parent", 2))));
+    for (let looks = 0; looks < 2; looks++) await pass(controller);
+    expect(stateOf(controller, "child")).toBe("starting");
+  });
+
+  it("does not keep a decision from being recorded when it cannot be sent itself", async () => {
+    const { far, controller } = await lostParent();
+    save(far, "parent", 4);
+    far.submits.push(() => {
+      throw new Error("no route to host");
+    });
+    const settlement = { runId: "parent", as: "succeeded", because: "I looked" } as const;
+    expect((await settleRun(controller, settlement)).state).toBe("succeeded");
+    expect(stateOf(controller, "child")).toBe("submitting");
   });
 });

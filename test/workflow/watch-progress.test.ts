@@ -56,11 +56,25 @@ describe("progress of a job without checkpoints", () => {
       done(stage, 3, 20);
       done(stage, 3, 4, "last");
       stage.far.sights.set(markerOf(RUN, 3), ended("walltime", null));
+      // Events of what it saved last may still arrive.
+      expect(await look(shop)).toBe("recovering");
+      expect(reasons(shop)).toEqual(["walltime", "walltime", null]);
+      stage.clock.forward(61_000);
       expect(await look(shop)).toBe("timed_out");
       expect(reasons(shop)).toEqual(["walltime", "walltime", "walltime_no_progress"]);
       expect(stage.far.asked.cancelled).toEqual([]);
     },
   );
+
+  it("counts when its events come later than the end of its job", async () => {
+    const stage = await scriptedStage();
+    const shop = await begun(stage, "infer");
+    stage.far.sights.set(markerOf(RUN, 1), ended("walltime", result(markerOf(RUN, 1), { exitCode: 3 })));
+    expect(await look(shop)).not.toBe("timed_out");
+    done(stage, 1, 20);
+    expect(await look(shop)).toBe("recovering");
+    expect(reasons(shop)).toEqual(["walltime"]);
+  });
 
   it("does not end what the far side goes on with, though no event tells of progress", async () => {
     const stage = await scriptedStage();

@@ -1,7 +1,8 @@
 #!/bin/sh
 # What a far machine is like, one fact a line (a word, then what was found). Changes nothing there. POSIX sh and coreutils.
 #
-#   check.sh [--python P] [--group G] [--engine E] [--image FILE] [--wheelhouse W] [--environment FOLDER] [--gpus yes] [--folder F]...
+#   check.sh [--python P] [--group G] [--engine E] [--image FILE] [--wheelhouse W] [--environment FOLDER] [--model FOLDER]
+#            [--gpus yes] [--folder F]...
 #
 # Each question has a limit of its own: a driver or a mount that hangs costs seconds, not the answer.
 
@@ -80,8 +81,33 @@ engine_fact() {
   esac
 }
 
+# Weights of which nobody here has a list: what lies there, what their own index asks for, and what a download has written down of
+# their revision. No weights are read.
+model_facts() {
+  [ -n "$model" ] || return 0
+  if ! [ -d "$model" ]; then
+    echo 'model no'
+    return
+  fi
+  echo 'model yes'
+  for file in "$model"/*; do
+    [ -f "$file" ] && printf 'model-file %s %s\n' "$(stat -L -c %s "$file")" "${file##*/}"
+  done
+  for file in "$model"/*.safetensors.index.json; do
+    [ -f "$file" ] || continue
+    # Everything that looks like a file of weights, and the sum of all tensors.
+    tr ',{}' '[\n*]' <"$file" | sed -n 's/.*:[ \t]*"\([^"]*\.safetensors\)".*/model-part \1/p' | sort -u
+    tr ',{}' '[\n*]' <"$file" | sed -n 's/.*"total_size"[ \t]*:[ \t]*\([0-9][0-9]*\).*/model-bytes \1/p' | head -n 1
+  done
+  # hf download --local-dir keeps the commit of each file; our own download its revision.
+  for file in "$model"/.cache/huggingface/download/*.metadata; do
+    [ -f "$file" ] && head -n 1 "$file" | flat && echo
+  done | sort -u | sed -n 's/^\([0-9a-f]\{40\}\)$/model-commit \1/p'
+  sed -n 's/.*"revision": *"\([^"]*\)".*/model-commit \1/p' "$model/.understudy-download.json" 2>/dev/null | head -n 1
+}
+
 main() {
-  python='' group='' engine='' image='' wheelhouse='' environment='' gpus=''
+  python='' group='' engine='' image='' wheelhouse='' environment='' gpus='' model=''
   echo "host $(uname -n)"
   echo "user $(id -un)"
   while [ $# -ge 2 ]; do
@@ -93,6 +119,7 @@ main() {
       --wheelhouse) wheelhouse=$2 ;;
       --environment) environment=$2 ;;
       --gpus) gpus=$2 ;;
+      --model) model=$2 ;;
       --folder) folder_fact "$2" ;;
     esac
     shift 2
@@ -113,6 +140,7 @@ main() {
   if [ -n "$environment" ] && [ -r "$environment/_COMPLETE.json" ] && [ -x "$environment/bin/python" ]; then
     printf 'environment %s\n' "$(flat <"$environment/_COMPLETE.json")"
   fi
+  model_facts
   [ -z "$python" ] || python_facts
   engine_fact
   if [ "$gpus" = yes ]; then gpu_facts; fi

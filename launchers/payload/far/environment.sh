@@ -103,7 +103,7 @@ status() {
 
 # FOLDER: made if need be, for the group where there is one. What is not allowed is told, not fatal.
 share() {
-  mkdir -p "$1" || die "the folder $1 cannot be made"
+  mkdir -p "$1" || die "the folder $1 cannot be made: $(why_unwritable)"
   [ -n "$group" ] || return 0
   [ "$(stat -c %G "$1")" = "$group" ] || chgrp "$group" "$1" 2>/dev/null ||
     echo "note: $1 could not be given to the group $group"
@@ -148,20 +148,48 @@ start() {
   echo "generation $newest"
 }
 
-why_unwritable() {
+# Sets `free` and `total` of the disk that the environment lies on, in KiB.
+ask_space() {
+  place=$lock
+  while [ ! -d "$place" ] && [ "$place" != / ]; do place=$(dirname "$place"); done
   # shellcheck disable=SC2046
-  set -- $(df -Pk "$lock" 2>/dev/null | tail -n 1)
-  if [ "${4:-1}" = 0 ]; then echo 'the disk is full'; else echo 'permission denied, a quota that is used up, or a full disk'; fi
+  set -- $(df -Pk "$place" 2>/dev/null | tail -n 1)
+  free=${4:-} total=${2:-}
+  case $free$total in '' | *[!0-9]*) free='' total='' ;; esac
+}
+
+why_unwritable() {
+  ask_space
+  if [ -z "$free" ]; then
+    echo 'permission denied, a quota that is used up, or a full disk'
+  elif [ "$free" -lt 64 ]; then
+    echo "the disk is full (0 of $((total / 1024)) MB are free)"
+  else
+    echo "permission denied, or a quota that is used up ($((free / 1024)) of $((total / 1024)) MB of the disk are free)"
+  fi
 }
 
 # ---- build ----
 
+# CODE SENTENCE. What looks like something else may be a disk that is full: that is told first, with numbers.
 failed_with() {
+  if ran_full; then
+    set -- DISK_FULL "the disk of $folder is full: $((free / 1024)) of $((total / 1024)) MB are free, and an environment takes about $needed ($2)"
+  fi
   printf 'failed: %s\n' "$2"
   # First, so that there is room for a word about it on a full disk.
   rm -rf "$build"
   printf '%s %s\n' "$1" "$2" | tr '\n' ' ' >"$own/failed.new" && mv -f "$own/failed.new" "$own/failed"
   exit 1
+}
+
+# Asked before the half-made environment is removed. A little is always left: what could not be written was larger.
+ran_full() {
+  ask_space
+  [ -n "$free" ] || return 1
+  if [ "$device" = cpu ]; then needed='2 GB'; else needed='12 GB'; fi
+  [ "$free" -ge 1024 ] || return 0
+  grep -E -s -q 'No space left on device|Disk quota exceeded|Errno (28|122)' "$own/log.txt"
 }
 
 # Makes the next number ours, unless the newest is at work. Sets `own` and `number`.

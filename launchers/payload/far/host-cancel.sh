@@ -1,9 +1,9 @@
 # Stops an attempt. Each signal goes to a process whose identity was checked here a moment before.
 #
-#   host-cancel.sh graceful|now MARKER FOLDER      → requested | ended | unknown WHY
+#   host-cancel.sh graceful|now MARKER FOLDER ENGINE     → requested | ended
 #
 # graceful: asks for save-and-stop and returns at once; asking again changes nothing. now: TERM, three seconds, KILL to every
-# process of the job; returns when they are gone.
+# process of the job, and its container is removed (ENGINE docker; `-` for none); returns when they are gone.
 
 # SIGNAL PID START
 signal_one() {
@@ -38,18 +38,32 @@ finally_gone() {
 end_now() {
   signal_all TERM
   within 30 all_gone || signal_all KILL
+  # Before the wrapper says that all is over: what is in it would go on writing.
+  remove_container "$engine" "$marker"
   # With its program gone the wrapper writes the result: better evidence than none.
   within 100 wrapper_gone || signal_one KILL "$pid" "$began"
   # A program that was just being started carries its marker only now.
   within 30 finally_gone || :
 }
 
+# Nothing of ours runs any more, unless a container has outlived it.
+over() {
+  [ "$mode" != now ] || ask_container "$engine" "$marker"
+  if [ "$mode" = now ] && [ "$container" = running ]; then
+    remove_container "$engine" "$marker"
+    echo requested
+  else
+    echo ended
+  fi
+  echo end
+}
+
 main() {
-  [ $# -eq 3 ] || fail 'wrong usage'
-  mode=$1 marker=$2 folder=$3
+  [ $# -eq 4 ] || fail 'wrong usage'
+  mode=$1 marker=$2 folder=$3 engine=$4
   name "$marker"
   if [ -f "$folder/result.json" ]; then
-    printf 'ended\nend\n'
+    over
     return
   fi
   [ -d "$folder" ] || fail "there is no folder $folder"
@@ -61,7 +75,7 @@ main() {
     number "$pid"
     job=$marker.$token
     if [ "$its_boot" != "$boot" ] || { wrapper_gone && all_gone; }; then
-      printf 'ended\nend\n'
+      over
       return
     fi
   fi

@@ -70,6 +70,26 @@ is_marked() {
   { tr '\0' '\n' <"/proc/$1/environ" | grep -qxF "UNDERSTUDY_JOB=$2"; } 2>/dev/null
 }
 
+if command -v timeout >/dev/null 2>&1; then limited() { timeout 20 "$@"; }; else limited() { "$@"; }; fi
+
+# ENGINE MARKER: sets `container` to running, gone or unknown. The marker is its name. A container is no child of ours: it outlives
+# the client that was asked to run it, and where users are mapped its processes do not show whose they are.
+ask_container() {
+  container=gone
+  [ "$1" = docker ] && command -v docker >/dev/null 2>&1 || return 0
+  if asked=$(limited docker container inspect --format '{{.State.Running}}' "$2" 2>&1 </dev/null); then
+    [ "$asked" != true ] || container=running
+  else
+    case $asked in *[Nn]'o such container'*) ;; *) container=unknown ;; esac
+  fi
+}
+
+# ENGINE MARKER
+remove_container() {
+  [ "$1" = docker ] && command -v docker >/dev/null 2>&1 || return 0
+  limited docker rm --force "$2" >/dev/null 2>&1 </dev/null || :
+}
+
 # JSON-TEXT KEY: the first value of that name; the wrapper writes one line without blanks.
 field() {
   value=${1#*\""$2"\":}

@@ -1,17 +1,17 @@
 # What this host knows of a run and of one of its attempts.
 #
-#   host-look.sh settle|look RUN-FOLDER MARKER TOKEN
+#   host-look.sh settle|look|forget RUN-FOLDER MARKER TOKEN
 #
 # → host NAME           uname -n
 #   claim OWNER         the marker is claimed; owner as the wrapper wrote it
 #   ticket live|gone    this host started it: its process runs, or has ended
 #   lease               reserved by a submission that has not started it yet
 #   newest N            highest attempt that has a folder
-#   begun BYTES         size of events.jsonl: the payload has run here
+#   begun BYTES         whole lines of events.jsonl: the payload has run here, or events of another host were brought
 #   work                complete checkpoints or finished results lie here
 #
 # `settle` first takes back reservations for this attempt: whatever a lost controller has sent and is still on its way cannot
-# start any more, so that "nobody holds this marker" stays true.
+# start any more, so that "nobody holds this marker" stays true. `forget` removes the secrets that were stored for it.
 
 ticket_of() {
   answer=''
@@ -45,6 +45,13 @@ newest() {
   printf 'newest %s\n' "$highest"
 }
 
+# FILE: bytes up to the end of its last whole line. What a killed writer has torn is nobody's event.
+whole_lines() {
+  bytes=$(wc -c <"$1")
+  [ "$(tail -c 1 "$1" | wc -l)" -gt 0 ] || bytes=$((bytes - $(tail -n 1 "$1" | wc -c)))
+  echo $((bytes))
+}
+
 has_work() {
   set +f
   for file in "$1"/output/checkpoint-*/_COMPLETE.json "$1"/output/_DONE.json "$1"/output/*/_DONE.json "$1"/output/*/*/_DONE.json; do
@@ -73,12 +80,13 @@ main() {
   printf 'host %s\n' "$(uname -n)"
   # The ticket before the claim: a process that ends in between has claimed.
   ticket_of "$job"
-  if [ "$1" = settle ] && [ "$answer" != live ]; then forget_secrets; fi
+  # Where hosts share the folder, another one may be about to read them: only who has asked all hosts says forget.
+  if [ "$1" = forget ] && [ "$answer" != live ]; then forget_secrets; fi
   if [ -d "$run/claims/$marker" ]; then
     printf 'claim %s\n' "$(head -n 1 "$run/claims/$marker/owner" 2>/dev/null)"
   fi
   newest "$run"
-  [ ! -f "$run/events.jsonl" ] || printf 'begun %s\n' "$(wc -c <"$run/events.jsonl" | tr -d ' ')"
+  [ ! -f "$run/events.jsonl" ] || printf 'begun %s\n' "$(whole_lines "$run/events.jsonl")"
   has_work "$run"
   echo end
 }

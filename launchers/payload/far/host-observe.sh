@@ -1,12 +1,13 @@
 # Evidence about attempts that this host was given, all in one go.
 #
-#   host-observe.sh MARKER FOLDER [MARKER FOLDER]…
+#   host-observe.sh ENGINE {MARKER FOLDER}…       ENGINE: docker where containers run the jobs, else `-`
 #
 # → host NAME, boot ID, and for each attempt, in the order they were asked for:
 #   attempt MARKER
 #   supervisor BASE64     who supervises it
 #   alive yes|no          that very process runs in this boot
-#   left PID…             processes of the job, when the wrapper is gone
+#   left PID…             processes of the job, when the wrapper is gone, or has written its result
+#   container running|gone|unknown   when the wrapper is gone, or has written its result
 #   claim SECONDS         age of the claim, when nobody has reported
 #   ticket live|gone      a process that became, or is to become, the wrapper
 #   result BASE64         read last: what ended while we looked has written it by then
@@ -27,7 +28,18 @@ examine() {
   [ "$its_boot" = "$boot" ] || return 0
   token=$(field "$record" token) || return 0
   left=$(marked "$marker.$token" | tr '\n' ' ')
-  [ -z "$left" ] || printf 'left %s\n' "$left"
+  if [ -n "$left" ]; then
+    printf 'left %s\n' "$left"
+  elif [ ! -f "$folder/result.json" ]; then
+    tell_container
+  fi
+}
+
+# A container is no child of ours: it may run on whatever the wrapper has written down.
+tell_container() {
+  [ "$engine" != - ] || return 0
+  ask_container "$engine" "$marker"
+  printf 'container %s\n' "$container"
 }
 
 unreported() {
@@ -48,6 +60,8 @@ unreported() {
 }
 
 main() {
+  engine=${1:--}
+  [ $# -eq 0 ] || shift
   printf 'host %s\nboot %s\n' "$(uname -n)" "$boot"
   while [ $# -ge 2 ]; do
     marker=$1 folder=$2 run=${2%/*/*}
@@ -56,7 +70,10 @@ main() {
     printf 'attempt %s\n' "$marker"
     if [ -f "$folder/supervisor.json" ]; then examine; else unreported; fi
     # Somebody may have reported between the two looks.
-    [ ! -f "$folder/result.json" ] || printf 'result %s\n' "$(text_of "$folder/result.json")"
+    if [ -f "$folder/result.json" ]; then
+      printf 'result %s\n' "$(text_of "$folder/result.json")"
+      tell_container
+    fi
   done
   echo end
 }

@@ -61,13 +61,23 @@ main() {
   UNDERSTUDY_LEASE=$nonce
   export UNDERSTUDY_LEASE
   # Another host may have written there before.
-  : >>"$folder/wrapper.txt" 2>/dev/null || fail "nothing can be written into $folder"
+  if ! : 2>/dev/null >>"$folder/wrapper.txt"; then
+    printf 'failed nothing can be written into %s: %s\nend\n' "$folder" "$(space_of "$folder")"
+    return
+  fi
   spoken=$(wc -c <"$folder/wrapper.txt")
   $detach "$@" >>"$folder/wrapper.txt" 2>&1 </dev/null &
   pid=$!
   identify "$pid" || start=gone
   await "$pid" "$start"
   echo end
+}
+
+# FOLDER: what there is left, in words.
+space_of() {
+  # shellcheck disable=SC2046
+  set -- $(df -Pk "$1" 2>/dev/null | tail -n 1)
+  if [ $# -ge 6 ]; then echo "$((${4} / 1024)) of $((${2} / 1024)) MB are free"; else echo 'its disk does not answer'; fi
 }
 
 # PID START. Tenths of seconds: the job is usually there in a moment.

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 import pytest
-from support import corpus, jobs
+from support import answering, corpus, jobs
+from support.clock import Clock
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +46,21 @@ def trained(tmp_path_factory: pytest.TempPathFactory, model: Path, data: dict[st
 def copy_of_trained(trained: Path, tmp_path: Path) -> Path:
     """A copy that a test may change; its manifest must be written anew."""
     return Path(shutil.copytree(trained / "output", tmp_path / "output")).parent
+
+
+@pytest.fixture(scope="session")
+def shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dialogues to answer: four of each role."""
+    return corpus.write_shard(tmp_path_factory.mktemp("suite") / "shard.parquet", corpus.greenroom(4))
+
+
+@pytest.fixture
+def job(tmp_path: Path, model: Path, shard: Path) -> dict[str, Any]:
+    """A manifest of `infer` with one task, `base`, of two roles."""
+    tasks = [answering.task("base", tmp_path / "base", shard, ["monk", "pirate"])]
+    return answering.infer_manifest(tmp_path, model, tasks)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)

@@ -125,3 +125,9 @@ def test_every_clip_of_a_batch_has_as_many_placeholders_as_sounds(model: Path, e
         features = mel_features(load_extractor(model), [clip])
         sounds = heard.get_audio_features(**features, return_dict=True).last_hidden_state
         assert row.count(tokenizer.convert_tokens_to_ids("<|AUDIO|>")) == len(sounds)
+
+
+def test_a_clip_beyond_five_minutes_is_heard_to_its_end(model: Path) -> None:
+    """The official extractor cuts silently there."""
+    features = mel_features(load_extractor(model), [numpy.zeros(301 * 16_000, dtype=numpy.float32)])
+    assert features["input_features"].shape[-1] == features["feature_attention_mask"].sum() == 30_100

@@ -96,12 +96,12 @@ def test_a_fenced_attempt_says_nothing(tmp_path: Path) -> None:
 
 def test_who_failed_first_is_told_from_who_follows(tmp_path: Path) -> None:
     mine, other = EventLog(tmp_path / "events.jsonl", 2), EventLog(tmp_path / "events.jsonl", 1)
-    assert not mine.has_failed()
+    assert mine.failure() is None
     other.write("failed", code="CRASHED")
     mine.write("started")
-    assert not mine.has_failed()
+    assert mine.failure() is None
     mine.write("failed", code="CRASHED")
     mine.write("step", step=1)
-    assert mine.has_failed()
+    assert mine.failure() == "CRASHED"
     mine.write("started")  # the same attempt, put back into the queue
-    assert not mine.has_failed()
+    assert mine.failure() is None

@@ -11,10 +11,10 @@ import pytest
 from support import answering, jobs
 from support.watch import when
 
-from understudy_payload import infer, score, stopping, trainer
+from understudy_payload import infer, marker, score, stopping, trainer
 from understudy_payload.boundary import Boundary
 from understudy_payload.errors import Fenced
-from understudy_payload.modeling import MARKER
+from understudy_payload.marker import MARKER
 from understudy_payload.stopping import Fence, StopRequest
 from understudy_payload.tasks import ResultFile
 from understudy_payload.trainer import OmniTrainer
@@ -91,7 +91,7 @@ def test_an_evaluation_is_cut_off(
 def test_a_checkpoint_is_not_completed(
     moment: str, tmp_path: Path, model: Path, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owner, name = (OmniTrainer, "_save_optimizer_and_scheduler") if moment == "files" else (trainer, "file_facts")
+    owner, name = (OmniTrainer, "_save_optimizer_and_scheduler") if moment == "files" else (marker, "file_facts")
     before(monkeypatch, owner, name, lambda: take_over(tmp_path))
     assert jobs.run_here(tmp_path, jobs.train_manifest(tmp_path, model, data)) == 75
     (folder,) = (tmp_path / "output").iterdir()
@@ -157,7 +157,7 @@ def test_no_more_audio_is_written_between_the_rows_of_a_pool(
     tasks = [answering.task("base", tmp_path / "base", data["dev"], ["pirate", "butler", "monk"])]
     written: list[Path] = []
 
-    def write(path: Path, samples: Any) -> str:
+    def write(path: Path, samples: Any, check: Any) -> str:
         written.append(path)
         take_over(tmp_path)
         return "digest"

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import jobs
 from support.watch import when
-from understudy_payload import resume
-from understudy_payload.modeling import MARKER
-from understudy_payload.tasks import hash_file
+from understudy_payload import resume, trainer
+from understudy_payload.events import EventLog
+from understudy_payload.marker import MARKER
+from understudy_payload.files import hash_file
+from understudy_payload.resume import newest_complete
+from understudy_payload.trainer import OmniTrainer
 
 ADAPTER = "adapter_model.safetensors"
 
@@ -20,20 +26,28 @@ def final(folder: Path) -> str:
     return hash_file(folder / "output/checkpoint-8" / ADAPTER)
 
 
+@pytest.mark.parametrize(
+    ("point", "resumed"),
+    [("weights-written", 4), ("all-written", 4), ("marker-staged", 4), ("marker-written", 6), ("between", 6)],
+)
 def test_killed_in_a_save_and_resumed_equals_uninterrupted(
-    tmp_path: Path, trained: Path, model: Path, data: dict[str, Path]
+    point: str, resumed: int, tmp_path: Path, trained: Path, model: Path, data: dict[str, Path]
 ) -> None:
     value = jobs.train_manifest(tmp_path, model, data)
-    assert jobs.run_killed_in_save(tmp_path, value, 6) == -signal.SIGKILL
+    assert jobs.run_killed_in_save(tmp_path, value, 6, point) == -signal.SIGKILL
     torn = tmp_path / "output/checkpoint-6"
-    assert (torn / ADAPTER).exists() and not (torn / MARKER).exists()
+    assert (torn / ADAPTER).exists() and (torn / MARKER).exists() == (resumed == 6)
     value["attempt"]["number"] = 2
     assert jobs.run_here(tmp_path, value) == 0
     second = [event for event in jobs.events(tmp_path) if event["attempt"] == 2]
-    assert [event["type"] for event in second[:3]] == ["started", "checkpoint_skipped", "resumed"]
-    assert second[1]["checkpoint"] == "checkpoint-6" and second[2]["checkpoint"] == "checkpoint-4"
-    assert second[2]["digests"] is True
+    skipped = ["checkpoint_skipped"] if resumed == 4 else []
+    assert [event["type"] for event in second[: len(skipped) + 2]] == ["started", *skipped, "resumed"]
+    assert all(event["checkpoint"] == "checkpoint-6" for event in second if event["type"] == "checkpoint_skipped")
+    (went_on,) = (event for event in second if event["type"] == "resumed")
+    assert (went_on["checkpoint"], went_on["digests"]) == (f"checkpoint-{resumed}", True)
     assert final(tmp_path) == final(trained)
+    found = newest_complete(tmp_path / "output", EventLog(tmp_path / "events.jsonl", 3))
+    assert found and found.step == 8 and not list((tmp_path / "output").rglob("*.tmp"))
 
 
 def test_a_checkpoint_that_lost_bytes_is_skipped(
@@ -90,6 +104,46 @@ def test_save_and_stop_then_go_on(how: str, tmp_path: Path, model: Path, data: d
     assert stopped["reason"] == how and 1 <= stopped["step"] < 8
     assert (tmp_path / f"output/checkpoint-{stopped['step']}" / MARKER).exists()
     (tmp_path / "STOP").unlink(missing_ok=True)
+    assert jobs.run_here(tmp_path, value) == 0
+    assert final(tmp_path) == final(trained)
+
+
+def acting(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callable[[], object]) -> None:
+    """Call `act` before the first call of a function."""
+    real, calls = getattr(owner, name), []
+
+    def called(*arguments: Any, **options: Any) -> Any:
+        if not calls:
+            act()
+        calls.append(1)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, called)
+
+
+@pytest.mark.parametrize(
+    ("moment", "step"), [("first step", 1), ("evaluation", 2), ("save", 3)], ids=["first step", "evaluation", "save"]
+)
+@pytest.mark.parametrize("how", ["stop-file", "signal"])
+def test_a_request_costs_no_step_more_than_the_one_under_way(
+    moment: str, step: int, how: str, tmp_path: Path, model: Path, data: dict[str, Path], trained: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    stop = tmp_path / "STOP"
+    ask = stop.touch if how == "stop-file" else lambda: os.kill(os.getpid(), signal.SIGTERM)
+    owner, name = {
+        "first step": (OmniTrainer, "compute_loss"),
+        "evaluation": (trainer.world, "total"),
+        "save": (OmniTrainer, "_save_optimizer_and_scheduler"),
+    }[moment]
+    acting(monkeypatch, owner, name, ask)
+    value = jobs.train_manifest(tmp_path, model, data, evalEverySteps=2, saveEverySteps=3)
+    assert jobs.run_here(tmp_path, value) == 3
+    types = [event["type"] for event in jobs.events(tmp_path)]
+    assert types == ["started", *["step"] * step, *(["eval"] if step == 2 else []), "checkpoint", "stopped"] or step == 3
+    assert jobs.events(tmp_path, "stopped")[0]["step"] == jobs.events(tmp_path, "checkpoint")[0]["step"] == step
+    assert [path.name for path in (tmp_path / "output").iterdir()] == [f"checkpoint-{step}"]
+    stop.unlink(missing_ok=True)
     assert jobs.run_here(tmp_path, value) == 0
     assert final(tmp_path) == final(trained)
 

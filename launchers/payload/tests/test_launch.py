@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -91,3 +92,19 @@ def test_who_ended_first_says_why(
 
 def test_of_ranks_that_end_in_the_same_moment_the_program_s_own_fault_counts() -> None:
     assert sorted([-6, 69, 1], key=module._telling) == [1, 69, -6]
+
+
+def test_ranks_never_meet_at_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """29500, where torchrun would go, has no meaning here: any free port below the kernel's own range is as good."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", module._free_port()))
+        holder.listen()
+        taken = holder.getsockname()[1]
+
+        class First:
+            def shuffle(self, ports: list[int]) -> None:
+                ports.remove(taken)
+                ports.insert(0, taken)
+
+        monkeypatch.setattr(module.random, "SystemRandom", First)
+        assert taken != module._free_port() < module._first_ephemeral_port()

@@ -17,14 +17,15 @@ from understudy_payload.acoustics import UNITS
 from understudy_payload.answer_audio import audio_name, quantise, write_wav
 from understudy_payload.errors import Fenced
 from understudy_payload.stopping import Fence
-from understudy_payload.tasks import ResultFile, write_json
+from understudy_payload.files import write_json
+from understudy_payload.tasks import ResultFile
 
 TEXT = "Ahoy there"
 
 
 def answer(folder: Path, dialogue: str, samples: numpy.ndarray | None) -> dict[str, Any]:
     name = audio_name(dialogue, 0)
-    digest = None if samples is None else write_wav(folder / name, quantise(samples))
+    digest = None if samples is None else write_wav(folder / name, quantise(samples), lambda: None)
     return {
         "dialogue": dialogue, "role": "pirate", "language": "en", "kind": "single", "turn": 0, "text": TEXT,
         "audio": digest and name, "sha256": digest, "seconds": 0.0, "textTokens": 3, "latencySeconds": 0.1,
@@ -42,7 +43,7 @@ def answers(tmp_path: Path) -> Path:
     (folder / rows[3]["audio"]).write_bytes(b"RIFF")
     rows[3]["sha256"] = hashlib.sha256(b"RIFF").hexdigest()
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    write_json(folder / "_DONE.json", {"schemaVersion": 1, "rows": len(rows), "sha256": ""})
+    write_json(folder / "_DONE.json", {"schemaVersion": 1, "rows": len(rows), "sha256": ""}, lambda: None)
     return folder
 
 

@@ -126,7 +126,7 @@ def test_resampling_keeps_what_fits_and_removes_the_rest() -> None:
 def test_files_have_the_canonical_header(tmp_path: Path) -> None:
     samples = quantise(numpy.array([0, 0.5, -1, 1, 2, -2]))
     assert samples.tolist() == [0, 16_384, -32_768, 32_767, 32_767, -32_768]
-    digest = write_wav(tmp_path / "deep" / "a.wav", samples)
+    digest = write_wav(tmp_path / "deep" / "a.wav", samples, lambda: None)
     data = (tmp_path / "deep" / "a.wav").read_bytes()
     assert hashlib.sha256(data).hexdigest() == digest and len(data) == 44 + 12
     with wave.open(io.BytesIO(data)) as file:

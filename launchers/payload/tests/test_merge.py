@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from understudy_payload.collate import prompt_batch
 from understudy_payload.conversation import Encoder
 from understudy_payload.modeling import apply_checkpoint, load_extractor, load_omni, load_thinker, load_tokenizer
 from understudy_payload.shards import Shards
-from understudy_payload.tasks import hash_file
+from understudy_payload.files import hash_file
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +87,37 @@ def test_a_checkpoint_of_another_base_is_refused(tmp_path: Path, model: Path, co
     assert jobs.run_here(tmp_path, jobs.manifest("merge", tmp_path, model, checkpoint=str(checkpoint))) == 2
     assert jobs.events(tmp_path, "failed")[0]["code"] == "MERGE_MISFIT"
     assert not (tmp_path / "output/_DONE.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("adapter_config.json", '{"peft_type": "LORA", "use_dora": true}', "ADAPTER_FOREIGN"),
+        ("adapter_config.json", "{", "MODEL_UNREADABLE"),
+        ("adapter_config.json", None, "MODEL_UNREADABLE"),
+        ("_COMPLETE.json", None, "CHECKPOINT_INCOMPLETE"),
+        ("_COMPLETE.json", "[]", "CHECKPOINT_INCOMPLETE"),
+    ],
+)
+def test_a_checkpoint_that_is_none(
+    name: str, text: str | None, code: str, tmp_path: Path, model: Path, copy_of_trained: Path
+) -> None:
+    checkpoint = copy_of_trained / "output/checkpoint-8"
+    (checkpoint / name).unlink() if text is None else (checkpoint / name).write_text(text)
+    folder = tmp_path / "merge"
+    assert jobs.run_here(folder, jobs.manifest("merge", folder, model, checkpoint=str(checkpoint))) == 2
+    assert jobs.events(folder, "failed")[0]["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("what", "code"), [("spk_dict.pt", "VOICES_MISSING"), ("model.safetensors", "MODEL_INCOMPLETE"), (".", "MODEL_MISSING")]
+)
+def test_a_base_that_is_not_whole(what: str, code: str, tmp_path: Path, model: Path, trained: Path) -> None:
+    base, folder = tmp_path / "base", tmp_path / "merge"
+    if what != ".":
+        shutil.copytree(model, base)
+        (base / what).unlink()
+    value = jobs.manifest("merge", folder, base, checkpoint=str(trained / "output/checkpoint-8"))
+    assert jobs.run_here(folder, value) == 2
+    assert jobs.events(folder, "failed")[0]["code"] == code
+    assert not (folder / "output/_DONE.json").exists()

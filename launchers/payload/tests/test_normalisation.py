@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from support import jobs
 from support.watch import steps_of, when
 from understudy_payload.manifest import parse_manifest
-from understudy_payload.modeling import MARKER
+from understudy_payload.marker import MARKER
 from understudy_payload.zero import deepspeed_config
 
 EXACT = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support import jobs
+from support.clock import Clock
 
 from understudy_payload import stopping
 from understudy_payload.errors import StorageLost
@@ -31,23 +32,6 @@ class Disk:
             return real(path, *arguments, **options)
 
         return act
-
-
-class Clock:
-    """Stands still but while somebody sleeps."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        monkeypatch.setattr(stopping, "clock", lambda: self.now)
-        monkeypatch.setattr(stopping, "sleep", self.sleep)
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
 
 
 @pytest.fixture

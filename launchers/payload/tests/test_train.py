@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 from support import corpus, jobs
-from understudy_payload.tasks import hash_file
+from understudy_payload.files import hash_file
 
 ADAPTER = "output/checkpoint-8/adapter_model.safetensors"
 

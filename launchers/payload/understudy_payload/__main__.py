@@ -11,19 +11,14 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .errors import (
-    UNFIT,
-    Fenced,
-    ManifestError,
-    PayloadError,
-    StorageLost,
-    Stopped,
-    device_lost,
-    out_of_memory,
-)
+from .errors import UNFIT, Crashed, Fenced, InWorker, ManifestError, PayloadError, Stopped
 from .events import EventLog
+from .faults import fault
 from .job import Job
 from .manifest import KINDS, Manifest, read_manifest
+
+LOST = ("DEVICE_LOST", "STORAGE_LOST")  # codes of failures that end with UNFIT
+DISK = ("STORAGE_LOST", "DISK_FULL")  # most likely of the disk that holds the events, too
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -77,16 +72,22 @@ def _run(kind: str, path: Path) -> int:
             _say(problem)
         _fail_without_manifest(path, error)
         return error.exit_code
-    job = Job(manifest)
+    except PayloadError as error:
+        _say(f"{error.code}: {error}")
+        return error.exit_code
     code = 1
     try:
+        job = Job(manifest)
         code = _ended(kind, manifest, job)
     except Fenced as fence:
         _say(f"fenced: {fence}")
         code = fence.exit_code
-    except StorageLost as error:  # while its end was being written
-        _say(f"{error.code}: {error}")
-        code = error.exit_code
+    except (PayloadError, OSError) as error:  # while its end was being written
+        known = error if isinstance(error, PayloadError) else fault(error)
+        if known is None:
+            raise
+        _say(f"{known.code}: {known}")
+        code = known.exit_code
     finally:
         # with a device or a disk that is lost, taking leave of the other ranks may hang or abort
         if code != UNFIT and "understudy_payload.world" in sys.modules:
@@ -106,35 +107,35 @@ def _ended(kind: str, manifest: Manifest, job: Job) -> int:
         return stop.exit_code
     except Fenced:
         raise
-    except StorageLost as error:
-        _say(f"{error.code}: {error}")
-        try:
-            job.last_words.write_once("failed", code=error.code, message=str(error), hint=error.hint)
-        except OSError as again:  # most likely the same disk, which has been waited for
-            _say(f"its events cannot be written either: {again}")
-        return error.exit_code
-    except PayloadError as error:
-        _say(f"{error.code}: {error}")
-        job.last_words.write("failed", code=error.code, message=str(error), hint=error.hint)
-        return error.exit_code
     except Exception as error:  # the boundary: whatever it is, the control plane must learn of it
-        traceback.print_exc()
-        code, words = _crash(error)
-        # ranks that lose a peer fail too, and know less than it did
-        if job.world_size == 1 or not job.last_words.has_failed():
-            job.last_words.write("failed", **words)
-        return code
+        known = _known(error)
+        if known is error or isinstance(error, InWorker):
+            _say(f"{known.code}: {known}")
+        else:
+            traceback.print_exception(error)
+            # ranks that lose a peer fail too, and know less than it did
+            first = job.last_words.failure() if job.world_size > 1 else None
+            if first is not None:
+                return UNFIT if first in LOST else 1
+        _last_words(job, known)
+        return known.exit_code
 
 
-def _crash(error: Exception) -> tuple[int, dict[str, str]]:
-    """Exit code and fields of `failed`."""
-    if out_of_memory(error):
-        return 1, {"code": "OUT_OF_MEMORY", "message": str(error), "hint": "lower microBatch or maxTokens"}
-    message = f"{type(error).__name__}: {error}"
-    if device_lost(error):
-        hint = "look at the GPUs of this machine, or go on elsewhere"
-        return UNFIT, {"code": "DEVICE_LOST", "message": message, "hint": hint}
-    return 1, {"code": "CRASHED", "message": message, "hint": "the traceback is in the job's log"}
+def _known(error: Exception) -> PayloadError:
+    if isinstance(error, InWorker):
+        return error.original()
+    return error if isinstance(error, PayloadError) else fault(error) or Crashed(f"{type(error).__name__}: {error}")
+
+
+def _last_words(job: Job, error: PayloadError) -> None:
+    words = {"code": error.code, "message": str(error), "hint": error.hint}
+    if error.code not in DISK:
+        job.last_words.write("failed", **words)
+        return
+    try:
+        job.last_words.write_once("failed", **words)
+    except OSError as again:  # most likely the same disk, which has been waited for
+        _say(f"its events cannot be written either: {again}")
 
 
 def _fail_without_manifest(path: Path, error: ManifestError) -> None:

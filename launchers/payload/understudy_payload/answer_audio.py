@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy
+
+from .files import staged
 
 RATE = 24_000
 HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
@@ -33,19 +34,15 @@ def quantise(samples: numpy.ndarray) -> numpy.ndarray:
     return numpy.clip(numpy.rint(samples * float(FULL_SCALE)), -FULL_SCALE, FULL_SCALE - 1).astype("<i2")
 
 
-def write_wav(path: Path, samples: numpy.ndarray) -> str:
-    """Write int16 samples of shape (samples,) atomically and return the file's sha256 as hex."""
+def write_wav(path: Path, samples: numpy.ndarray, check: Callable[[], object]) -> str:
+    """Write int16 samples of shape (samples,) as `staged` does and return the file's sha256 as hex."""
     body = samples.astype("<i2").tobytes()
     head = HEADER.pack(
         b"RIFF", HEADER.size - 8 + len(body), b"WAVE", b"fmt ", 16, 1, 1, RATE, RATE * 2, 2, 16, b"data", len(body)
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(path.name + ".tmp")
-    with open(staged, "wb") as file:
-        file.write(head + body)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(staged, path)
+    with staged(path, check) as temporary:
+        temporary.write_bytes(head + body)
     return hashlib.sha256(head + body).hexdigest()
 
 

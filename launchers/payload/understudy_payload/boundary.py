@@ -30,13 +30,26 @@ class Boundary(TrainerCallback):
         last = state.global_step >= state.max_steps
         if last:
             control.should_evaluate = True
-        else:
-            self.stopped = world.agree_on_stop(self._request.reason(), args.device)
+        self._agree(args, state)
         if last or self.stopped:
             control.should_save = True
             control.should_training_stop = True
         if control.should_save or control.should_evaluate:
             control.should_log = True  # so that a checkpoint's training loss is that of its own step
+        return control
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """A request that came meanwhile costs no further step: this one is saved."""
+        self._agree(args, state)
+        if self.stopped:
+            control.should_save = control.should_training_stop = True
+        return control
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Nor does one that came during a save."""
+        self._agree(args, state)
+        if self.stopped:
+            control.should_training_stop = True
         return control
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
@@ -52,3 +65,8 @@ class Boundary(TrainerCallback):
             secondsPerStep=self._seconds / max(self._steps, 1),
         )
         self._seconds, self._steps = 0.0, 0
+
+    def _agree(self, args: Any, state: Any) -> None:
+        # the last step is evaluated and saved whatever is asked: then the job is done
+        if self.stopped is None and state.global_step < state.max_steps:
+            self.stopped = world.agree_on_stop(self._request.reason(), args.device)

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from .conversation import Encoded, Encoder
+from .errors import InWorker, PayloadError
 from .shards import Shards
 from .wav import SAMPLE_RATE
 
@@ -26,7 +27,12 @@ class Dialogues(torch.utils.data.Dataset):
         return len(self._shards)
 
     def __getitem__(self, position: int) -> Encoded:
-        return self._encoder.encode(self._shards[position], self._max_tokens)
+        try:
+            return self._encoder.encode(self._shards[position], self._max_tokens)
+        except PayloadError as error:
+            if torch.utils.data.get_worker_info() is None:
+                raise
+            raise InWorker.carrying(error) from error
 
     def truncated(self) -> tuple[int, int]:
         """(dialogues, turns) that lose text to `maxTokens`. Reads text columns; audio only of candidates."""

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import json
 
 UNFIT = 69
-# What CUDA and NCCL say of a program's own fault, which it would commit on any machine. Every CUDA error names
-# "device-side assertions" in its advice, one that was triggered is a "device-side assert".
-DEVICE_ERROR = re.compile(r"CUDA error|NCCL|\bECC\b")
-OWN_FAULT = re.compile(
-    r"device-side assert\b|invalid (configuration )?argument|STATUS_(INVALID_VALUE|NOT_SUPPORTED)|invalid usage",
-    re.IGNORECASE,
-)
-OUT_OF_MEMORY = re.compile(r"out of memory|ALLOC_FAILED|Failed to CUDA (m|c)alloc", re.IGNORECASE)
 
 
 class PayloadError(Exception):
@@ -46,13 +38,66 @@ class CheckpointError(PayloadError):
     """A checkpoint or model folder cannot be used."""
 
 
+class DeviceLost(PayloadError):
+    """A GPU or the links between GPUs failed: another machine may do better."""
+
+    exit_code = UNFIT
+
+    def __init__(self, message: str) -> None:
+        super().__init__("DEVICE_LOST", message, "look at the GPUs of this machine, or go on elsewhere")
+
+
 class StorageLost(PayloadError):
-    """A disk has failed for so long that this machine counts as unfit."""
+    """A disk or the way to it failed: another machine may do better."""
 
     exit_code = UNFIT
 
     def __init__(self, message: str) -> None:
         super().__init__("STORAGE_LOST", message, "look at the disk and its mount on this machine, or go on elsewhere")
+
+
+class DiskFull(PayloadError):
+    """No room or no quota is left: nothing that another try would change."""
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__("DISK_FULL", message, "make room on that disk or raise its quota, then resume the run")
+
+
+class OutOfMemory(PayloadError):
+    """A GPU or this machine had no memory left: nothing that another try would change."""
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__("OUT_OF_MEMORY", message, "lower microBatch or maxTokens, or the batch of an evaluation")
+
+
+class Crashed(PayloadError):
+    """Nobody knows more than the error's own words."""
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__("CRASHED", message, "the traceback is in the job's log")
+
+
+class InWorker(Exception):
+    """A PayloadError of a process that loads batches: torch brings over nothing but the words of what is raised there."""
+
+    MARK = "PayloadError as JSON: "
+
+    @classmethod
+    def carrying(cls, error: PayloadError) -> InWorker:
+        fields = {"code": error.code, "message": str(error), "hint": error.hint, "exit": error.exit_code}
+        return cls(cls.MARK + json.dumps(fields))
+
+    def original(self) -> PayloadError:
+        fields = json.loads(str(self).rpartition(self.MARK)[2].splitlines()[0])
+        error = PayloadError(fields["code"], fields["message"], fields["hint"])
+        error.exit_code = fields["exit"]
+        return error
 
 
 class Stopped(Exception):
@@ -73,20 +118,3 @@ class Fenced(Exception):
     """Another attempt owns this run: write nothing more, not even an event."""
 
     exit_code = 75
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """True when a GPU had no memory left, whichever library says so."""
-    if type(error).__name__ == "OutOfMemoryError":
-        return True
-    return _is_from_device(error) and OUT_OF_MEMORY.search(str(error)) is not None
-
-
-def device_lost(error: BaseException) -> bool:
-    """True when a GPU or the links between GPUs failed, and another machine may do better."""
-    return _is_from_device(error) and not out_of_memory(error) and OWN_FAULT.search(str(error)) is None
-
-
-def _is_from_device(error: BaseException) -> bool:
-    # torch's AcceleratorError and DistBackendError are RuntimeErrors; older versions raise that itself
-    return isinstance(error, RuntimeError) and DEVICE_ERROR.search(str(error)) is not None

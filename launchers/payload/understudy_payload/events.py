@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Fenced
+from .files import exists
 from .stopping import Fence, persist
 
 # A crash of the machine may lose a `step`, but not a fact that a decision is based on.
@@ -42,17 +43,28 @@ class EventLog:
         if self._enabled:
             self._append(self._event(event_type, fields))
 
-    def has_failed(self) -> bool:
-        """True when this attempt has said `failed` since it started last: whoever failed first knows why."""
+    def failure(self) -> str | None:
+        """The code with which this attempt has `failed` since it started last: whoever failed first knows why."""
         try:
             lines = self._path.read_bytes().splitlines()[-NEWEST:]
         except OSError:
-            return False
+            return None
         for line in reversed(lines):
             event = _parsed(line)
             if event.get("attempt") == self._attempt and event.get("type") in ("started", "failed"):
-                return event["type"] == "failed"
-        return False
+                return str(event.get("code")) if event["type"] == "failed" else None
+        return None
+
+    def checkpoints(self) -> dict[int, str]:
+        """`{step: folder name}` of what any attempt has completed. OSError when the log cannot be read."""
+        if not exists(self._path):
+            return {}
+        found = (_parsed(line) for line in self._path.read_bytes().splitlines() if b'"checkpoint"' in line)
+        return {
+            event["step"]: str(event.get("checkpoint"))
+            for event in found
+            if event.get("type") == "checkpoint" and isinstance(event.get("step"), int)
+        }
 
     def _event(self, event_type: str, fields: dict[str, Any]) -> dict[str, Any]:
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

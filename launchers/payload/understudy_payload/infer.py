@@ -17,6 +17,7 @@ from .progress import Progress
 from .sections import Task
 from .shards import Dialogue, Shards
 from .speaker import Speaker
+from .stopping import Fence
 from .tasks import ResultFile
 
 # Rows are written in order of dialogues, batches are made of similar lengths: the larger the pool, the less padding,
@@ -70,15 +71,15 @@ def _rows(talks: list[Talk], folder: Path, job: Job) -> Iterator[dict[str, Any]]
     for talk in talks:
         for answer in talk.answers:
             job.fence.check()
-            yield _row(talk.dialogue, answer, folder)
+            yield _row(talk.dialogue, answer, folder, job.fence)
 
 
-def _row(dialogue: Dialogue, answer: Answer, folder: Path) -> dict[str, Any]:
+def _row(dialogue: Dialogue, answer: Answer, folder: Path, fence: Fence) -> dict[str, Any]:
     audio = digest = None
     seconds = 0.0
     if answer.samples is not None:
         audio = audio_name(dialogue.id, answer.turn)
-        digest = write_wav(folder / audio, answer.samples)
+        digest = write_wav(folder / audio, answer.samples, fence.check)
         seconds = len(answer.samples) / RATE
     return {
         "dialogue": dialogue.id,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from .errors import ManifestError
 from .schema import parse
 from .sections import Attempt, Data, Decoding, MeasureTask, Model, Paths, Prompt, Scoring, Task, Training
+from .stopping import persist_reading
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def parse_manifest(value: Any, kind: str) -> Manifest:
 
 
 def read_manifest(path: Path, kind: str) -> Manifest:
-    """Read a manifest file; ManifestError when it is missing, no JSON or does not fit."""
+    """Read a manifest file; ManifestError when it is missing, no JSON or does not fit, StorageLost when its disk is."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(persist_reading(str(path), lambda: path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ManifestError([f"{path}: cannot be read: {error}"]) from error
     return parse_manifest(value, kind)

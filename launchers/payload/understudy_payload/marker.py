@@ -1,33 +1,30 @@
-"""`_COMPLETE.json`: proof that a checkpoint was written to the end, with size and digest of every file."""
+"""Proof that a folder was written to the end, with size and digest of every file. Written last, and nowhere else."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .modeling import MARKER
-from .tasks import hash_file, write_json
+from .files import files_of, flush, hash_file, write_json
+
+MARKER = "_COMPLETE.json"  # of a checkpoint
+DONE = "_DONE.json"  # of a task
 
 
-def write_marker(folder: Path, facts: dict[str, Any]) -> None:
-    """Flush every file to disk, then write the marker atomically. `facts` are its keys besides schema and files."""
-    write_json(folder / MARKER, {"schemaVersion": 1, **facts, "files": file_facts(folder)})
+def write_marker(folder: Path, facts: dict[str, Any], check: Callable[[], object]) -> None:
+    """Bring a checkpoint to the disk, hash it, then write `_COMPLETE.json` atomically.
+
+    `facts` are its keys besides schema and files. All this takes minutes for a large checkpoint: `check` is called after
+    it, right before the marker gets its name, and raises when it must not.
+    """
+    write_json(folder / MARKER, {"schemaVersion": 1, **facts, "files": file_facts(folder)}, check)
 
 
 def file_facts(folder: Path) -> dict[str, dict[str, Any]]:
     """`{name: {bytes, sha256}}` of every file below the folder, each flushed to disk first."""
     facts = {}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        _flush(path)
-        facts[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": hash_file(path)}
+    for name, path in files_of(folder).items():
+        flush(path)
+        facts[name] = {"bytes": path.stat().st_size, "sha256": hash_file(path)}
     return facts
-
-
-def _flush(path: Path) -> None:
-    # without this a power cut could keep the marker and lose the weights
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

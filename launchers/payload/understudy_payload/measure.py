@@ -14,8 +14,11 @@ from .acoustics import UNITS, Value, measures, missing
 from .answer_audio import read_wav
 from .dnsmos import Dnsmos, find_weights
 from .errors import DataError
+from .faults import fault
+from .files import exists
 from .job import Job
 from .manifest import MeasureManifest
+from .marker import DONE
 from .modeling import pick_device
 from .progress import Progress
 from .sections import MeasureTask
@@ -87,13 +90,15 @@ class Answers(NamedTuple):
 
 def read_answers(folder: Path) -> Answers:
     """Rows of a finished `infer` task; DataError when it is not finished or not readable."""
-    if not (folder / "_DONE.json").exists():
+    if not exists(folder / DONE):
         raise DataError("ANSWERS_UNFINISHED", f"{folder} has no _DONE.json", "finish infer first")
     try:
         data = (folder / "answers.jsonl").read_bytes()
         rows = [json.loads(line) for line in data.decode().split("\n") if line]
         return Answers(rows, hashlib.sha256(data).hexdigest())
     except (OSError, ValueError) as error:
+        if fault(error):
+            raise
         raise DataError("ANSWERS_UNREADABLE", f"{folder}: {error}", "run infer again") from error
 
 
@@ -114,7 +119,7 @@ def _values(answer: dict[str, Any], folder: Path, dnsmos: Dnsmos | None) -> dict
         return missing("no_audio")
     try:
         data = (folder / answer["audio"]).read_bytes()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return missing("audio_missing")
     if hashlib.sha256(data).hexdigest() != answer["sha256"]:
         return missing("audio_changed")

@@ -17,40 +17,49 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from .errors import CheckpointError, Stopped
+from .files import exists, staged, sweep, write_json
 from .job import Job
 from .manifest import MergeManifest
-from .marker import file_facts
-from .modeling import checkpoint_kind, load_omni
-from .revision import folder_revision
-from .tasks import write_json
+from .marker import DONE, file_facts
+from .model_folder import check_model_folder
+from .modeling import checkpoint_kind, explained, load_omni
+from .revision import revision_of
 
 PREFIX = "thinker."
-DONE = "_DONE.json"
 VARIANTS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "fan_in_fan_out")
 Change = Callable[[str, torch.Tensor], torch.Tensor]
 
 
 def merge(manifest: MergeManifest, job: Job) -> None:
     """Write the merged model to `paths.output`, load it once as proof, then write `_DONE.json`."""
+    check_model_folder(manifest.model.path)
     job.started("cpu")
     output = manifest.paths.output
-    if not (output / DONE).exists():
+    if not exists(output / DONE):
+        job.fence.check()
         output.mkdir(parents=True, exist_ok=True)
-        change, used = _changes(manifest.checkpoint)
-        files = sorted(path for path in manifest.model.path.iterdir() if path.is_file())
+        sweep(output)
+        with explained(manifest.checkpoint):
+            change, used = _changes(manifest.checkpoint)
+        with explained(manifest.model.path):
+            # the proof that another merge has left in its result is none of this one
+            files = sorted(path for path in manifest.model.path.iterdir() if path.is_file() and path.name != DONE)
         for number, path in enumerate(files):
             if reason := job.stop.reason():
                 raise Stopped(reason, done=number, total=len(files))
             job.fence.check()
-            if path.suffix == ".safetensors":
-                _rewrite(path, output / path.name, change)
-            else:
-                shutil.copyfile(path, output / path.name)
+            # by a name of its own: an attempt that was fenced in the middle must not write into its successor's file
+            with staged(output / path.name, job.fence.check) as temporary:
+                if path.suffix == ".safetensors":
+                    _rewrite(path, temporary, change)
+                else:
+                    shutil.copyfile(path, temporary)
         _check(manifest, used)
         load_omni(output, torch.bfloat16)
-        revision = folder_revision(output)
-        job.fence.check()
-        write_json(output / DONE, {"schemaVersion": 1, "revision": revision, "files": file_facts(output)})
+        facts = file_facts(output)
+        revision = revision_of({name: each["sha256"] for name, each in facts.items()})
+        # hashing took minutes, so the fence is read again right before the marker gets its name
+        write_json(output / DONE, {"schemaVersion": 1, "revision": revision, "files": facts}, job.fence.check)
     job.events.write("finished", instances=1)
 
 
@@ -123,5 +132,5 @@ def _check(manifest: MergeManifest, used: _Used) -> None:
             f"for example {min(used.missing)}",
             "merge with the base model that the checkpoint was trained from",
         )
-    if not (manifest.model.path / "spk_dict.pt").exists():
+    if not exists(manifest.model.path / "spk_dict.pt"):
         raise CheckpointError("VOICES_MISSING", f"{manifest.model.path} has no spk_dict.pt", "stage the whole folder")

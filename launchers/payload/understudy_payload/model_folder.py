@@ -7,6 +7,8 @@ import struct
 from pathlib import Path
 
 from .errors import CheckpointError
+from .faults import fault
+from .files import exists
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -19,7 +21,7 @@ def check_model_folder(folder: Path) -> None:
 
     A folder without `config.json` is left to the loaders: they say that it is no model at all.
     """
-    if not (folder / "config.json").is_file():
+    if not exists(folder / "config.json"):
         return
     if problem := _problem(folder):
         raise CheckpointError("MODEL_INCOMPLETE", f"{folder} is incomplete: {problem}", "stage the model again")
@@ -28,20 +30,28 @@ def check_model_folder(folder: Path) -> None:
 def _problem(folder: Path) -> str | None:
     index = folder / INDEX
     try:
-        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values())) if index.is_file() else [SINGLE]
+        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values())) if exists(index) else [SINGLE]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _raise_fault(error)
         return f"{INDEX} cannot be read: {error}"
     for name in names:
         path = folder / name
-        if not path.is_file():
+        if not exists(path):
             return f"{name} is missing"
         try:
             promised = safetensors_size(path)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            _raise_fault(error)
             return f"the header of {name} cannot be read: {error}"
         if promised != path.stat().st_size:
             return f"{name} has {path.stat().st_size} bytes, its header says {promised}"
     return None
+
+
+def _raise_fault(error: Exception) -> None:
+    # what a failing disk does to a folder says nothing about the folder
+    if fault(error):
+        raise error
 
 
 def safetensors_size(path: Path) -> int:

@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from safetensors import SafetensorError
 
-from .errors import CheckpointError
+from .errors import CheckpointError, DeviceLost
+from .faults import fault
+from .files import is_folder
+from .marker import MARKER
 from .sections import Lora
 
-MARKER = "_COMPLETE.json"
 TOWERS = ("audio_tower.", "visual.")
 # Language-model projections only: bare suffixes would also hit the audio and vision towers.
 LORA_TARGETS = r"model\.layers\.\d+\.(self_attn\.(q|k|v|o)_proj|mlp\.(gate|up|down)_proj)"
+
+# One entry for each GPU that the driver knows, whether it works or not.
+GPUS = Path("/proc/driver/nvidia/gpus")
 
 Precision = Literal["bf16", "fp32"]
 
@@ -27,8 +33,18 @@ def pick_device(wanted: str) -> torch.device:
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
     if wanted == "cuda" and not torch.cuda.is_available():
+        if GPUS.is_dir() and any(GPUS.iterdir()) and torch.version.cuda:
+            raise DeviceLost(f"this machine has GPUs, but none can be used: {_cuda_says()}")
         raise CheckpointError("NO_CUDA", "device is cuda, but this machine shows none", "set device to auto or cpu")
     return torch.device(wanted)
+
+
+def _cuda_says() -> str:
+    try:
+        torch.cuda.init()
+    except Exception as error:
+        return str(error)
+    return "torch does not say why"
 
 
 def dtype_of(precision: Precision) -> torch.dtype:
@@ -38,14 +54,14 @@ def dtype_of(precision: Precision) -> torch.dtype:
 def load_tokenizer(path: Path) -> Any:
     from transformers import Qwen2TokenizerFast
 
-    with _explained(path):
+    with explained(path):
         return Qwen2TokenizerFast.from_pretrained(path, local_files_only=True)
 
 
 def load_extractor(path: Path) -> Any:
     from transformers.models.whisper.feature_extraction_whisper import WhisperFeatureExtractor
 
-    with _explained(path):
+    with explained(path):
         return WhisperFeatureExtractor.from_pretrained(path, local_files_only=True)
 
 
@@ -53,7 +69,7 @@ def load_thinker(path: Path, dtype: torch.dtype) -> Any:
     """The thinker of a full omni folder, or of a checkpoint of kind `full`; talker and vocoder weights are not read."""
     from transformers.models.qwen2_5_omni.modeling_qwen2_5_omni import Qwen2_5OmniThinkerForConditionalGeneration
 
-    with _explained(path):
+    with explained(path):
         return Qwen2_5OmniThinkerForConditionalGeneration.from_pretrained(path, dtype=dtype, local_files_only=True)
 
 
@@ -61,7 +77,7 @@ def load_omni(path: Path, dtype: torch.dtype, checkpoint: Path | None = None) ->
     """The whole model with a checkpoint's weights in its thinker. The vocoder stays fp32: bf16 makes it noisy."""
     from transformers.models.qwen2_5_omni.modeling_qwen2_5_omni import Qwen2_5OmniForConditionalGeneration
 
-    with _explained(path):
+    with explained(path):
         model = Qwen2_5OmniForConditionalGeneration.from_pretrained(path, dtype=dtype, local_files_only=True)
     model.token2wav.float()
     if checkpoint is not None:
@@ -79,7 +95,7 @@ def load_system(path: Path, checkpoint: Path | None, dtype: torch.dtype) -> Any:
 
 def apply_checkpoint(thinker: Any, checkpoint: Path) -> Any:
     """Return the thinker with the checkpoint's weights; an adapter is folded into the base weights."""
-    with _explained(checkpoint):
+    with explained(checkpoint):
         if checkpoint_kind(checkpoint) == "adapter":
             from peft import PeftModel
 
@@ -92,7 +108,9 @@ def checkpoint_kind(checkpoint: Path) -> Literal["adapter", "full"]:
     """What a complete checkpoint holds, as its marker says."""
     try:
         kind = json.loads((checkpoint / MARKER).read_text(encoding="utf-8"))["kind"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if fault(error):
+            raise
         raise CheckpointError(
             "CHECKPOINT_INCOMPLETE", f"{checkpoint} has no readable {MARKER}", "take a complete checkpoint"
         ) from error
@@ -120,16 +138,18 @@ def add_lora(thinker: Any, lora: Lora, gradient_checkpointing: bool) -> Any:
     return model
 
 
-class _explained:
-    """Turns what loading libraries raise into a CheckpointError that names the folder."""
+class explained:
+    """Turns what loading libraries raise into a CheckpointError that names the folder, but not what the machine did."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def __enter__(self) -> None:
-        if not self._path.is_dir():
+        if not is_folder(self._path):
             raise CheckpointError("MODEL_MISSING", f"{self._path} is not a folder", "stage the model first")
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, (OSError, ValueError, KeyError, RuntimeError)):
-            raise CheckpointError("MODEL_UNREADABLE", f"{self._path} cannot be loaded: {error}") from error
+        ours = (OSError, ValueError, KeyError, RuntimeError, SafetensorError)
+        if isinstance(error, ours) and fault(error) is None:
+            hint = "stage it again: it is damaged, or of another kind"
+            raise CheckpointError("MODEL_UNREADABLE", f"{self._path} cannot be loaded: {error}", hint) from error

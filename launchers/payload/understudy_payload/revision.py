@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
-from .tasks import hash_file
+from .files import files_of, hash_file
 
 
 def folder_revision(folder: Path) -> str:
-    """sha256 (hex) over the lines `sha256  name` of all files, in the order of their names."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(f"{hash_file(path)}  {path.relative_to(folder).as_posix()}\n".encode())
-    return digest.hexdigest()
+    """The revision of the files that are there."""
+    return revision_of({name: hash_file(path) for name, path in files_of(folder).items()})
+
+
+def revision_of(digests: Mapping[str, str]) -> str:
+    """sha256 (hex) over the lines `sha256  name`, in the order of their names."""
+    lines = (f"{digests[name]}  {name}\n" for name in sorted(digests))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -8,18 +8,22 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 import pyarrow
 import pyarrow.parquet
 
 from .errors import DataError
+from .faults import fault
+from .stopping import persist_reading
 from .wav import decode_clip
+
+Result = TypeVar("Result")
 
 # Shuffled access returns to a row group soon only by luck; a few keep sequential readers from reading one twice.
 CACHED_ROW_GROUPS = 4
@@ -110,17 +114,32 @@ class Shards(Sequence[Dialogue]):
 
     def _read(self, group: int, columns: Sequence[str]) -> pyarrow.Table:
         shard, number = self._groups[group]
-        if shard not in self._files:
-            self._files[shard] = self._open(shard)
-        file = self._files[shard]
+        return self._tried(shard, lambda: self._read_once(shard, number, columns))
+
+    def _read_once(self, shard: int, number: int, columns: Sequence[str]) -> pyarrow.Table:
+        # a file that was open when its disk failed may stay unreadable, hence a new one for each try
+        file = self._files.pop(shard, None) or self._opened(shard)
         # pyarrow's thread pool does not survive a fork, hence use_threads=False
-        return file.read_row_group(number, columns=_leaves(file, columns, self._paths[shard]), use_threads=False)
+        table = file.read_row_group(number, columns=_leaves(file, columns, self._paths[shard]), use_threads=False)
+        self._files[shard] = file
+        return table
 
     def _open(self, shard: int) -> pyarrow.parquet.ParquetFile:
+        return self._tried(shard, lambda: self._opened(shard))
+
+    def _opened(self, shard: int) -> pyarrow.parquet.ParquetFile:
+        # not mapped into memory: a shard that shrinks or a disk that fails would kill the process by SIGBUS
+        return pyarrow.parquet.ParquetFile(self._paths[shard], memory_map=False)
+
+    def _tried(self, shard: int, read: Callable[[], Result]) -> Result:
+        """What `read` returns. StorageLost when the disk fails for long, DataError for everything wrong with the file."""
+        path = self._paths[shard]
         try:
-            return pyarrow.parquet.ParquetFile(self._paths[shard], memory_map=True)
+            return persist_reading(f"the shard {path}", read)
         except (OSError, pyarrow.ArrowException) as error:
-            raise DataError("SHARD_UNREADABLE", f"{self._paths[shard]}: {error}", "stage the dataset again") from error
+            if fault(error):
+                raise
+            raise DataError("SHARD_UNREADABLE", f"{path}: {error}", "stage the dataset again") from error
 
 
 def _leaves(file: pyarrow.parquet.ParquetFile, columns: Sequence[str], path: Path) -> list[str]:

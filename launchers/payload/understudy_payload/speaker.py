@@ -12,6 +12,7 @@ import torch
 from transformers import GenerationConfig
 
 from .errors import CheckpointError
+from .faults import fault
 from .generation import Prompt, Replies, Writer
 from .manifest import InferManifest
 from .modeling import dtype_of, load_extractor, load_omni, load_system, load_tokenizer, pick_device
@@ -106,12 +107,11 @@ class Speaker:
 def fatal(error: Exception) -> bool:
     """True for model errors that are not the system's fault: they must end the job, not lower a score.
 
-    Some CUDA libraries raise a plain RuntimeError when the device fails; the other two are RuntimeErrors by name only.
+    Libraries raise a plain RuntimeError when the device or the memory fails; the other two are RuntimeErrors by name only.
     """
-    if isinstance(error, (NotImplementedError, RecursionError)):
+    if isinstance(error, (NotImplementedError, RecursionError)) or fault(error):
         return True
-    named = type(error).__name__ in ("OutOfMemoryError", "AcceleratorError")
-    return named or str(error).startswith(("CUDA error", "cuDNN error"))
+    return type(error).__name__ == "AcceleratorError" or str(error).startswith(("CUDA error", "cuDNN error"))
 
 
 def _failed(code: str, error: Exception) -> Speech:

@@ -13,7 +13,9 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
-from .errors import Fenced, StorageLost
+from .errors import DiskFull, Fenced, StorageLost
+from .faults import disk_full, disk_lost
+from .files import exists
 
 Result = TypeVar("Result")
 
@@ -36,26 +38,37 @@ class Patience:
         self._since, self._failures = None, 0
 
     def failed(self, error: OSError) -> None:
-        """Note a failure; StorageLost when it has been nothing else for PATIENCE_SECONDS."""
+        """Note a failure; StorageLost, or DiskFull, when it has been nothing else for PATIENCE_SECONDS."""
         now = clock()
         if self._since is None:
             self._since = now
         self._failures += 1
         seconds = now - self._since
         if self._failures >= FEWEST_FAILURES and seconds >= PATIENCE_SECONDS:
-            raise StorageLost(f"{self._what} cannot be reached since {seconds:.0f} s: {error}") from error
+            kind, cannot = (DiskFull, "written") if disk_full(error) else (StorageLost, "reached")
+            raise kind(f"{self._what} cannot be {cannot} since {seconds:.0f} s: {error}") from error
 
 
-def persist(what: str, act: Callable[[], Result]) -> Result:
-    """What `act` returns, tried again after an OSError with waits that grow. StorageLost in the end."""
+def persist(what: str, act: Callable[[], Result], again: Callable[[OSError], bool] = lambda _: True) -> Result:
+    """What `act` returns, tried again after an OSError with waits that grow. StorageLost or DiskFull in the end.
+
+    An error that is not to be waited out, as `again` says, is raised at once.
+    """
     patience, wait = Patience(what), SHORTEST_WAIT
     while True:
         try:
             return act()
         except OSError as error:
+            if not again(error):
+                raise
             patience.failed(error)
         sleep(wait)
         wait = min(2 * wait, LONGEST_WAIT)
+
+
+def persist_reading(what: str, read: Callable[[], Result]) -> Result:
+    """The same for what others have written: only a disk that fails is waited for, not what is missing or wrong."""
+    return persist(what, read, disk_lost)
 
 
 class StopRequest:
@@ -79,7 +92,7 @@ class StopRequest:
         if self._signalled:
             return "signal"
         try:
-            there = _exists(self._file)
+            there = exists(self._file)
         except OSError as error:
             self._patience.failed(error)
             return None
@@ -130,10 +143,3 @@ class Fence:
         self._patience.worked()
         return foreign
 
-
-def _exists(path: Path) -> bool:
-    try:
-        path.stat()  # Path.exists() hides some errors in some versions of Python
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True

@@ -5,13 +5,14 @@ Rows are appended in order; a torn last line is cut off; `_DONE.json` says that 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .files import exists, hash_file, sweep, write_json
+from .marker import DONE
 from .stopping import Fence
 
 Key = tuple[str, int]
@@ -29,36 +30,41 @@ class ResultFile:
     @property
     def done(self) -> bool:
         """True when the task is finished and can be skipped."""
-        return (self._folder / "_DONE.json").exists()
+        return exists(self._folder / DONE)
 
     def made_from(self, source: dict[str, Any]) -> None:
         """Begin anew unless the rows that are there, finished or not, were made from `source`."""
         path = self._folder / "_SOURCE.json"
         wanted = {"schemaVersion": 1, **source}
-        try:
-            if json.loads(path.read_bytes()) == wanted:
-                return
-        except (OSError, ValueError):
-            pass  # none, or torn: whatever rows are there, nobody knows what they were made from
+        # none, or torn: whatever rows are there, nobody knows what they were made from. One that cannot be read is an error.
+        if exists(path) and _parsed(path.read_bytes()) == wanted:
+            return
         self._fence.check()
         self._folder.mkdir(parents=True, exist_ok=True)
         # this order, so that a kill in between leaves nothing that passes for rows of the new source
-        (self._folder / "_DONE.json").unlink(missing_ok=True)
+        (self._folder / DONE).unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
-        write_json(path, wanted)
+        write_json(path, wanted, self._fence.check)
 
     def open(self) -> ResultFile:
-        """Cut off a torn last line and read the rows that are there into `rows`."""
+        """Read the rows that are there into `rows`, and cut the file off where they end.
+
+        That is at a torn line: mostly the last one, but a power cut may leave zeros before lines that are whole.
+        """
         self._fence.check()
         self._folder.mkdir(parents=True, exist_ok=True)
-        kept = b""
-        if self._path.exists():
-            data = self._path.read_bytes()
-            kept = data[: data.rfind(b"\n") + 1]
-            if len(kept) != len(data):
-                self._fence.check()  # reading took a while: this could be a line that a successor is writing
-                os.truncate(self._path, len(kept))
-        self.rows = [json.loads(line) for line in kept.splitlines()]
+        sweep(self._folder)
+        self.rows, kept = [], 0
+        data = self._path.read_bytes() if exists(self._path) else b""
+        for line in data.splitlines(keepends=True):
+            row = _parsed(line) if line.endswith(b"\n") else None
+            if not isinstance(row, dict):
+                break
+            self.rows.append(row)
+            kept += len(line)
+        if kept != len(data):
+            self._fence.check()  # reading took a while: this could be a line that a successor is writing
+            os.truncate(self._path, kept)
         return self
 
     def keys(self) -> set[Key]:
@@ -70,10 +76,10 @@ class ResultFile:
         added = list(rows)
         if not added:
             return
+        text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in added).encode()
         self._fence.check()
-        text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in added)
         with open(self._path, "ab") as file:
-            file.write(text.encode())
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         self.rows.extend(added)
@@ -82,30 +88,12 @@ class ResultFile:
         """Write `_DONE.json`, `facts` among its keys. The file of rows may be empty, but it exists."""
         self._fence.check()
         self._path.touch()
-        digest = hashlib.sha256(self._path.read_bytes()).hexdigest()
-        self._fence.check()  # reading took a while
-        write_json(self._folder / "_DONE.json", {"schemaVersion": 1, "rows": len(self.rows), "sha256": digest, **facts})
+        facts = {"rows": len(self.rows), "sha256": hash_file(self._path), **facts}
+        write_json(self._folder / DONE, {"schemaVersion": 1, **facts}, self._fence.check)
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write atomically and durably: readers see the old file, the new one, or none."""
-    staged = path.with_name(path.name + ".tmp")
-    with open(staged, "w", encoding="utf-8") as file:
-        json.dump(value, file, ensure_ascii=False, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(staged, path)
-    folder = os.open(path.parent, os.O_RDONLY)
+def _parsed(text: bytes) -> Any:
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def hash_file(path: Path) -> str:
-    """sha256 of a file as hex, read in pieces."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
+        return json.loads(text)
+    except ValueError:
+        return None

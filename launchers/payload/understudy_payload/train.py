@@ -18,7 +18,7 @@ from .job import Job
 from .manifest import TrainManifest
 from .model_folder import check_model_folder
 from .modeling import add_lora, dtype_of, freeze_towers, load_extractor, load_thinker, load_tokenizer, pick_device
-from .resume import newest_complete
+from .resume import Found, check_world, newest_complete, see
 from .trainer import OmniTrainer
 
 # Needed to load a checkpoint as a model, and not written by save_pretrained of model or tokenizer.
@@ -35,7 +35,7 @@ def train(manifest: TrainManifest, job: Job) -> None:
     tokenizer, train_set, dev_set = _data(manifest)
     if world.rank() == 0:
         _report_truncation(job, train_set, dev_set)
-    found = newest_complete(manifest.paths.output, job.events)
+    found = _newest(manifest, job, arguments)
     if found:
         job.events.write("resumed", step=found.step, checkpoint=found.folder.name, digests=found.digests)
     step = found.step if found else 0
@@ -45,6 +45,17 @@ def train(manifest: TrainManifest, job: Job) -> None:
         folder = found and found.folder
         step = _run(manifest, job, arguments, tokenizer, (train_set, dev_set), folder, reason or "", step)
     job.events.write("finished", step=step)
+
+
+def _newest(manifest: TrainManifest, job: Job, arguments: Any) -> Found | None:
+    """One rank chooses: two that look at a failing disk may see different checkpoints."""
+    first = world.rank() == 0
+    found = world.share(newest_complete(manifest.paths.output, job.events) if first else None, arguments.device)
+    if found:
+        check_world(found, manifest.training.zero, world.world_size())
+        if not first:
+            see(found)
+    return found
 
 
 def _run(

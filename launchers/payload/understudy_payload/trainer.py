@@ -13,11 +13,11 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from . import world
 from .errors import Fenced
 from .events import EventLog
+from .files import discard
 from .likelihood import LabelLikelihood
-from .marker import file_facts
-from .modeling import MARKER
+from .marker import MARKER, write_marker
+from .room import room_left
 from .stopping import Fence
-from .tasks import write_json
 
 
 class FenceWatch(TrainerCallback):
@@ -93,23 +93,27 @@ class OmniTrainer(Trainer):
         step = self.state.global_step
         folder = Path(self.args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{step}"
         self._stay_owner(f"step {step} is not saved")
-        if (folder / MARKER).exists():
-            return  # the step we resumed from
         if self.is_world_process_zero():
-            shutil.rmtree(folder, ignore_errors=True)  # what a killed attempt left half-written
+            discard(folder, MARKER)  # what a killed attempt left half-written, or what was skipped because it changed
         world.barrier()
-        super()._save_checkpoint(model, trial)
-        if self.is_world_process_zero():
-            for path in self._extras:
-                shutil.copy2(path, folder / path.name)
+        with room_left(folder, self._fence):
+            super()._save_checkpoint(model, trial)
+            if self.is_world_process_zero():
+                for path in self._extras:
+                    shutil.copy2(path, folder / path.name)
         world.barrier()  # other ranks write their own random states
-        files = file_facts(folder) if self.is_world_process_zero() else {}
+
         # The save and the digests took minutes. A successor at this step writes into the same folder, and a marker now
         # would vouch for a mixture.
-        self._stay_owner(f"the checkpoint of step {step} is not completed")
+        def check() -> None:
+            self._stay_owner(f"the checkpoint of step {step} is not completed")
+
         if self.is_world_process_zero():
-            write_json(folder / MARKER, {"schemaVersion": 1, **self._facts(), "files": files})
+            with room_left(folder, self._fence):
+                write_marker(folder, self._facts(), check)
             self._events.write("checkpoint", step=step, checkpoint=folder.name)
+        else:
+            check()
 
     def _stay_owner(self, consequence: str) -> None:
         """Fenced on all ranks when another attempt owns the run. All ranks must call it."""

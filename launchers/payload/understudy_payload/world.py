@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import torch
 import torch.distributed as distributed
@@ -39,6 +40,14 @@ def total(values: list[float], device: torch.device) -> list[float]:
     if distributed.is_initialized():
         distributed.all_reduce(tensor)
     return tensor.tolist()
+
+
+def share(value: Any, device: torch.device) -> Any:
+    """What rank 0 has, on every rank."""
+    box = [value]
+    if distributed.is_initialized():
+        distributed.broadcast_object_list(box, src=0, device=device)
+    return box[0]
 
 
 def leave() -> None:

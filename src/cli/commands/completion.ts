@@ -25,6 +25,6 @@ export const completion = defineCommand({
   examples: ["understudy completion bash >> ~/.bashrc"],
   handler: async ({ shell }, { environment, print }) => {
     const zsh = shell === undefined ? (environment["SHELL"] ?? "").endsWith("zsh") : shell === "zsh";
-    print.line(zsh ? ZSH : BASH);
+    print.quote(zsh ? ZSH : BASH);
   },
 });

@@ -1,4 +1,4 @@
-import { doctorHere, doctorProfile, doctorProfiles } from "../../workflow/index.ts";
+import { doctorHere, doctorMlflow, doctorProfile, doctorProfiles } from "../../workflow/index.ts";
 import { checkLines } from "../check-lines.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -6,7 +6,12 @@ import { EXIT } from "../exit-codes.ts";
 export const doctorCommand = defineCommand({
   positionals: {},
   options: {
-    on: { type: "string", describe: "Ask this profile's machine too: launchers/NAME.yaml", value: "NAME" },
+    on: {
+      type: "string",
+      describe: "Ask this profile's machine too: launchers/NAME.yaml",
+      value: "NAME",
+      complete: "profile",
+    },
   },
   json: true,
   details:
@@ -14,7 +19,7 @@ export const doctorCommand = defineCommand({
     "Python, GPUs and disk, each with numbers. Starts nothing. Ends with 3 when a check failed.",
   examples: ["understudy doctor", "understudy doctor --on my-slurm"],
   handler: async ({ on }, context) => {
-    const { clock, environment, print } = context;
+    const { clock, environment, fetch, print, signal } = context;
     const project = await context.project();
     const request = {
       project,
@@ -22,7 +27,8 @@ export const doctorCommand = defineCommand({
       environment,
       onProgress: ({ text }: { readonly text: string }): void => print.progress(`  ${text}`),
     };
-    const here = await doctorHere(request);
+    const mlflow = await doctorMlflow(project, environment, { clock, fetch, signal });
+    const here = [...(await doctorHere(request)), ...(mlflow === null ? [] : [mlflow])];
     const profiles = on === undefined ? await doctorProfiles(request) : [];
     const asked = on === undefined ? null : { name: on, ...(await doctorProfile(request, on)) };
     print.progress("");
@@ -36,21 +42,18 @@ export const doctorCommand = defineCommand({
     };
     print.result(value, () => [
       print.style.bold("this machine"),
-      ...checkLines(here, print.style),
+      ...checkLines(here, context),
       "",
       ...(asked === null
         ? [
             print.style.bold("profiles"),
             ...checkLines(
               profiles.map(({ check }) => check),
-              print.style,
+              context,
             ),
             ...(profiles.length === 0 ? [] : ["", "ask one of them: understudy doctor --on NAME"]),
           ]
-        : [
-            print.style.bold(`${asked.name} (${asked.profile.kind})`),
-            ...checkLines(asked.checks, print.style),
-          ]),
+        : [print.style.bold(`${asked.name} (${asked.profile.kind})`), ...checkLines(asked.checks, context)]),
       "",
       failed === 0 ? "no check failed" : `${failed} ${failed === 1 ? "check" : "checks"} failed`,
     ]);

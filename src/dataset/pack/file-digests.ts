@@ -1,10 +1,8 @@
-import { readdir, realpath, stat } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { stat } from "node:fs/promises";
 import { z } from "zod";
-import { messageOf, systemCode, UserError } from "../../core/errors.ts";
+import { systemCode } from "../../core/errors.ts";
 import { readIfExists, writeAtomic } from "../../core/files.ts";
-import { sha256, sha256File } from "../../core/hash.ts";
-import { compare } from "../text.ts";
+import { sha256File } from "../../core/hash.ts";
 
 export interface FileDigest {
   readonly bytes: number;
@@ -50,64 +48,6 @@ export const openFileDigests = async (cacheFile: string): Promise<FileDigests> =
     save: async () => writeAtomic(cacheFile, JSON.stringify(used)),
   };
 };
-
-/**
- * Digest over path, size and content of all files below a folder; hidden files and folders do not count. UserError
- * `SOURCE_UNREADABLE` when one cannot be read.
- */
-export const treeDigest = async (
-  folder: string,
-  digests: FileDigests,
-  signal: AbortSignal | undefined,
-): Promise<string> => {
-  try {
-    return await digestTree(folder, digests, signal);
-  } catch (error) {
-    if (systemCode(error) === undefined || signal?.aborted) throw error;
-    throw new UserError("SOURCE_UNREADABLE", `${folder} cannot be read: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-};
-
-async function digestTree(
-  folder: string,
-  digests: FileDigests,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const lines: string[] = [];
-  for (const file of await filesBelow(folder, new Set())) {
-    signal?.throwIfAborted();
-    const digest = await digests.of(file);
-    if (digest) lines.push(`${relative(folder, file).split(sep).join("/")} ${digest.bytes} ${digest.sha256}`);
-  }
-  return sha256(lines.toSorted(compare).join("\n"));
-}
-
-// Links are followed, since large corpora are linked in from other disks; a folder is walked once.
-async function filesBelow(path: string, visited: Set<string>): Promise<string[]> {
-  const folder = await realpath(path);
-  if (visited.has(folder)) return [];
-  visited.add(folder);
-  const files: string[] = [];
-  for (const entry of await readdir(path, { withFileTypes: true })) {
-    if (entry.name.startsWith(".")) continue;
-    const inner = join(path, entry.name);
-    const isFolder = entry.isSymbolicLink() ? await leadsToFolder(inner) : entry.isDirectory();
-    if (isFolder) files.push(...(await filesBelow(inner, visited)));
-    else files.push(inner);
-  }
-  return files;
-}
-
-async function leadsToFolder(link: string): Promise<boolean> {
-  try {
-    return (await stat(link)).isDirectory();
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return false;
-    throw error;
-  }
-}
 
 async function load(cacheFile: string): Promise<Stored> {
   const text = await readIfExists(cacheFile);

@@ -12,8 +12,10 @@ import { parseGpus } from "./gpus.ts";
 import { inputChecks } from "./input-checks.ts";
 import { lookAtInputs } from "./inputs.ts";
 import { machineChecks } from "./machine-checks.ts";
+import { modelChecks, unlistedModel } from "./model-checks.ts";
 import { diskNeeds } from "./needs.ts";
 import { purgeCheck } from "./purge-check.ts";
+import { s3Checks } from "./s3-checks.ts";
 import { setupLines } from "./script.ts";
 import { readFarScript, type FarWorld } from "./scripts.ts";
 
@@ -26,7 +28,7 @@ export const probeFar = async (
   profile: FarProfile,
   world: FarWorld,
 ): Promise<readonly Check[]> => {
-  const asked = await askFacts(t, profile, world, null);
+  const asked = await askFacts(t, profile, world, {});
   return [
     ...(await commonChecks(asked, profile, { world, gpus: profile.processes })),
     ...diskChecks(asked.facts, []),
@@ -40,7 +42,10 @@ export const checkFar = async (
   profile: FarProfile,
   world: FarWorld,
 ): Promise<readonly Check[]> => {
-  const asked = await askFacts(t, profile, world, job.environment?.folder ?? null);
+  const asked = await askFacts(t, profile, world, {
+    environment: job.environment?.folder,
+    model: unlistedModel(job, profile) ?? undefined,
+  });
   const inputs = await lookAtInputs(t, job.inputs, { records: join(profile.paths.env, "trust"), world });
   const needs = diskNeeds(job, profile, { inputs, environment: asked.facts.environment !== null });
   const gpus = job.kind === "train" ? profile.processes : 1;
@@ -48,6 +53,8 @@ export const checkFar = async (
     ...(await commonChecks(asked, profile, { world, gpus })),
     ...diskChecks(asked.facts, needs),
     ...inputChecks(job, profile, inputs),
+    ...modelChecks(job, profile, asked.facts.model),
+    ...(await s3Checks(t, job, profile, world)),
     ...purgeCheck(profile),
   ];
 };
@@ -97,14 +104,9 @@ function setupChecks({ setup }: FarProfile, failed: string | null): readonly Che
 const SETUP_FAILED = 69;
 const DEADLINE = 120_000;
 
-async function askFacts(
-  t: Transport,
-  profile: FarProfile,
-  world: FarWorld,
-  environment: string | null,
-): Promise<Asked> {
+async function askFacts(t: Transport, profile: FarProfile, world: FarWorld, of: Folders): Promise<Asked> {
   const script = await readFarScript(world, "check");
-  const args = questions(profile, environment);
+  const args = questions(profile, of);
   const ask = async (
     setup: readonly string[],
   ): Promise<{ outcome: ExecOutcome; skew: (facts: FarFacts) => number | null }> => {
@@ -129,17 +131,26 @@ function quietly(setup: readonly string[]): readonly string[] {
   return setup.length === 0 ? [] : ["exec 3>&1 1>&2", ...setupLines(setup), "exec 1>&3 3>&-"];
 }
 
-function questions(profile: FarProfile, environment: string | null): readonly string[] {
+/** Folders of a job to ask about. */
+interface Folders {
+  readonly environment?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+function questions(profile: FarProfile, { environment, model }: Folders): readonly string[] {
   const { container, paths, group, wheelhouse, device, kind } = profile;
   const image = container?.image.startsWith("/") ? container.image : undefined;
-  const asksPython = container === undefined || profile.stage.model === "node-download";
+  const { stage } = profile;
+  const asksPython =
+    container === undefined || stage.model === "node-download" || Object.values(stage).includes("s3");
   const optional = {
     python: asksPython ? profile.python : undefined,
     group,
     engine: container?.engine,
     image,
     wheelhouse,
-    environment: environment ?? undefined,
+    environment,
+    model,
     gpus: kind === "ssh" && device !== "cpu" ? "yes" : undefined,
   };
   const { tmp, ...shared } = paths;

@@ -23,6 +23,19 @@ export interface FarFacts {
   readonly logind: Readonly<Record<string, string>>;
   /** Lines about GPUs, for `parseGpus`. */
   readonly gpuLines: readonly string[];
+  /** Of a model folder that was asked about; null when none was. */
+  readonly model: ModelFact | null;
+}
+
+export interface ModelFact {
+  readonly isThere: boolean;
+  /** Bytes of each file at its top, by name. */
+  readonly files: ReadonlyMap<string, number>;
+  /** Files that its index of weights names, and the bytes of all their tensors. */
+  readonly parts: readonly string[];
+  readonly tensorBytes: number | null;
+  /** What downloads have written down of its revision. */
+  readonly commits: readonly string[];
 }
 
 export interface FolderFact {
@@ -69,9 +82,24 @@ export const parseFacts = (text: string): FarFacts => {
     environment: one("environment"),
     engine: parseEngine(one("engine")),
     logind: Object.fromEntries(all("logind").map(assignment)),
+    model: one("model") === null ? null : parseModel(said("model") === "yes", all),
     gpuLines: lines.filter((line) => /^(nvidia-smi|gpu|gpu-process|cuda) /.test(line)),
   };
 };
+
+function parseModel(isThere: boolean, all: (word: string) => string[]): ModelFact {
+  const files = all("model-file").flatMap((line): [string, number][] => {
+    const [, bytes, name] = /^(\d+) (.*)$/.exec(line) ?? [];
+    return bytes === undefined || name === undefined ? [] : [[name, Number(bytes)]];
+  });
+  return {
+    isThere,
+    files: new Map(files),
+    parts: all("model-part"),
+    tensorBytes: numberOf(all("model-bytes")[0] ?? null),
+    commits: all("model-commit"),
+  };
+}
 
 function captured(pattern: RegExp, text: string): string | null {
   return pattern.exec(text)?.[1] ?? null;

@@ -51,19 +51,25 @@ function theirsCheck(
   const missing = theirs.filter((input) => found.missing.includes(input));
   const wrong = found.wrongSize.filter(({ input }) => theirs.includes(input));
   const unproven = theirs.filter((input) => found.unproven.includes(input));
-  const fetched = role === "model" && profile.stage.model === "node-download";
-  if (fetched && missing.length + wrong.length > 0) {
+  const source = sourceOf(role, profile);
+  if (source !== null && missing.length + wrong.length > 0) {
     const more = theirs.filter((input) => !isThere(input, found));
     return {
       name: role,
       outcome: "ok",
-      detail: `${filesText(more)} will be fetched by the node from the model hub`,
+      detail: `${filesText(more)} will be fetched by the node from ${source}`,
     };
   }
   const refusal = missingCheck(role, theirs, missing) ?? wrongCheck(role, wrong);
   if (refusal) return refusal;
   const hashing = unproven.length === 0 ? "" : `; the job first hashes ${filesText(unproven)} once`;
   return { name: role, outcome: "ok", detail: `${filesText(theirs)} there, of the right size${hashing}` };
+}
+
+// Where the job fetches by itself what is not there yet.
+function sourceOf(role: Role, { stage, s3 }: FarProfile): string | null {
+  if (role === "model" && stage.model === "node-download") return "the model hub";
+  return stage[role] === "s3" ? (s3?.[role === "model" ? "models" : "data"] ?? "S3") : null;
 }
 
 function missingCheck(

@@ -29,7 +29,7 @@ export interface EnvironmentOptions {
  * Makes a Python environment on the far side, once for each digest of its lock files, and waits for it. The build runs by itself
  * there: a lost connection, an abort or the end of this program neither kills nor doubles it; the next call finds it. A killed or
  * failed one is made anew. UserErrors `PYTHON_TOO_OLD`, `PYTHON_MISSING`, `PYTHON_WITHOUT_VENV`, `WHEELHOUSE_UNFIT`,
- * `PAYLOAD_INCOMPLETE`; RemoteErrors `TORCH_UNREACHABLE`, `TORCH_UNUSABLE`, `PACKAGES_FAILED`, `ENVIRONMENT_FAILED`,
+ * `PAYLOAD_INCOMPLETE`; RemoteErrors `TORCH_UNREACHABLE`, `TORCH_UNUSABLE`, `PACKAGES_FAILED`, `DISK_FULL`, `ENVIRONMENT_FAILED`,
  * `TRANSPORT_…` (no answer for ten minutes).
  */
 export const prepareEnvironment = async (
@@ -157,6 +157,7 @@ const THEIRS: Readonly<Record<string, string>> = {
   PAYLOAD_INCOMPLETE: "the payload folder must be the one that came with this program",
 };
 const PASSED: Readonly<Record<string, string>> = {
+  DISK_FULL: "free some space there, or choose another disk for paths.env in the profile; then start again",
   TORCH_UNREACHABLE:
     "set UNDERSTUDY_FAR_TORCH_WHEELS to a folder there that holds the CPU wheel of torch, or to an index that has it",
   TORCH_UNUSABLE: "the machine may lack a library, or its glibc is too old for this torch",

@@ -51,7 +51,7 @@ function pathProblems(job: Job, { container, paths }: FarProfile): readonly Laun
       ];
 }
 
-function stageProblems(job: Job, { stage, container }: FarProfile): readonly LaunchProblem[] {
+function stageProblems(job: Job, { stage, container, s3 }: FarProfile): readonly LaunchProblem[] {
   const problems: LaunchProblem[] = [];
   if (stage.model === "image" && container === undefined) {
     problems.push({
@@ -60,12 +60,15 @@ function stageProblems(job: Job, { stage, container }: FarProfile): readonly Lau
       hint: "add a container, or take another way for stage.model",
     });
   }
-  for (const [what, way] of Object.entries(stage)) {
-    if (way !== "s3") continue;
+  for (const [what, key] of [
+    ["model", "models"],
+    ["data", "data"],
+  ] as const) {
+    if (stage[what] !== "s3" || s3?.[key] !== undefined) continue;
     problems.push({
       code: "STAGE_S3",
-      message: `stage.${what}: s3 is for SageMaker; this machine reads folders`,
-      hint: "take existing, upload or node-download",
+      message: `stage.${what} is s3, and the profile does not say where: s3.${key} is missing`,
+      hint: `add s3: { ${key}: s3://BUCKET/FOLDER } to the profile`,
     });
   }
   if (stage.data === "node-download") {
@@ -75,11 +78,15 @@ function stageProblems(job: Job, { stage, container }: FarProfile): readonly Lau
       hint: "take existing or upload for stage.data",
     });
   }
-  if (stage.model === "node-download") problems.push(...hubProblem(job));
+  if (needsHubName(job, stage.model)) problems.push(...hubProblem(job, stage.model));
   return problems;
 }
 
-function hubProblem(job: Job): readonly LaunchProblem[] {
+// A folder in S3 is found by the model's name where its files are not known here.
+const needsHubName = (job: Job, way: FarProfile["stage"]["model"]): boolean =>
+  way === "node-download" || (way === "s3" && !job.inputs.some(({ role }) => role === "model"));
+
+function hubProblem(job: Job, way: string): readonly LaunchProblem[] {
   try {
     hubModel(job);
     return [];
@@ -87,7 +94,7 @@ function hubProblem(job: Job): readonly LaunchProblem[] {
     return [
       {
         code: "STAGE_HUB",
-        message: "stage.model is node-download, and the recipe's model is not one of the model hub",
+        message: `stage.model is ${way}, and the recipe's model is not one of the model hub`,
         hint: "take upload for a model made here",
       },
     ];

@@ -7,7 +7,10 @@ export const pythonChecks = (facts: FarFacts, profile: FarProfile): readonly Che
   if (profile.container === undefined)
     return [interpreterCheck(facts, profile), ...wheelChecks(facts, profile)];
   // On the host, only the download of the model needs one; any Python 3 does.
-  return profile.stage.model === "node-download" ? [hostCheck(facts, profile)] : [];
+  const { stage } = profile;
+  return stage.model === "node-download" || Object.values(stage).includes("s3")
+    ? [hostCheck(facts, profile)]
+    : [];
 };
 
 const NAME = "python";
@@ -44,7 +47,11 @@ function hostCheck(facts: FarFacts, profile: FarProfile): Check {
   const { python } = facts;
   return python === null
     ? silentCheck({ ...facts, environment: null }, profile)
-    : { name: NAME, outcome: "ok", detail: `Python ${python.version} (${python.path}) fetches the model` };
+    : {
+        name: NAME,
+        outcome: "ok",
+        detail: `Python ${python.version} (${python.path}) fetches ${profile.stage.model === "node-download" ? "the model" : "from S3"}`,
+      };
 }
 
 function isNewEnough(version: string): boolean {

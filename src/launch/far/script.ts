@@ -30,7 +30,7 @@ export const farScript = (request: FarScriptRequest): string => {
     ...head,
     UNFIT,
     `umask ${profile.umask}`,
-    CLEAN,
+    clean(profile),
     ...setupLines(profile.setup),
     ...literals.toSorted(),
     ...("OMP_NUM_THREADS" in environment ? [] : [threads(processes)]),
@@ -53,15 +53,21 @@ const KEPT = [
   .join(" ")
   .replaceAll(" ", "|");
 
-const CLEAN = [
-  "for name in $(env | cut -d= -f1); do",
-  "  case $name in",
-  "    '' | [0-9]* | *[!A-Za-z0-9_]*) ;;",
-  `    ${KEPT}) ;;`,
-  '    *) command unset -v "$name" 2>/dev/null || : ;;',
-  "  esac",
-  "done",
-].join("\n");
+// The machine's own way to S3, which s3.py takes away again before the payload begins.
+const S3 = "AWS_*";
+
+function clean({ stage }: FarProfile): string {
+  const kept = Object.values(stage).includes("s3") ? `${KEPT}|${S3}` : KEPT;
+  return [
+    "for name in $(env | cut -d= -f1); do",
+    "  case $name in",
+    "    '' | [0-9]* | *[!A-Za-z0-9_]*) ;;",
+    `    ${kept}) ;;`,
+    '    *) command unset -v "$name" 2>/dev/null || : ;;',
+    "  esac",
+    "done",
+  ].join("\n");
+}
 
 // `module` is a function of login shells; this is none.
 const MODULES = [

@@ -15,11 +15,12 @@ export interface FarWorld {
 export type FarScriptName = "check" | "environment" | "trust";
 
 /** The text of a far script. UserError `PAYLOAD_INCOMPLETE`. */
-export const readFarScript = async (
-  world: Pick<FarWorld, "payload">,
-  name: FarScriptName,
-): Promise<string> => {
-  const file = join(world.payload, "far", `${name}.sh`);
+export const readFarScript = async (world: Pick<FarWorld, "payload">, name: FarScriptName): Promise<string> =>
+  readFarFile(world, `${name}.sh`);
+
+/** The same for a file with any ending. */
+export const readFarFile = async (world: Pick<FarWorld, "payload">, name: string): Promise<string> => {
+  const file = join(world.payload, "far", name);
   const text = await readIfExists(file);
   if (text !== undefined) return text;
   throw new UserError("PAYLOAD_INCOMPLETE", `There is no file ${file}`, {

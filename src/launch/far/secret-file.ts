@@ -1,10 +1,11 @@
 import { InternalError } from "../../core/errors.ts";
 import type { Transport } from "../transport/transport.ts";
-import { askScript } from "./ask.ts";
+import { mustWrite } from "../transport/index.ts";
+import { runScript } from "./ask.ts";
 
 /**
  * Puts secrets where the starter of a job reads them once and deletes them: one file for each name (mode 0600) in a folder of
- * mode 0700. Values travel on standard input alone. RemoteErrors `TRANSPORT_…`; `FAR_COMMAND_FAILED` when the filesystem cannot keep
+ * mode 0700. Values travel on standard input alone. RemoteErrors `TRANSPORT_…`; `FAR_DISK_FULL`; `FAR_COMMAND_FAILED` when the filesystem cannot keep
  * the files private, which are gone then.
  */
 export const secretFile = async (
@@ -17,12 +18,9 @@ export const secretFile = async (
       throw new InternalError("VARIABLE_NAME", `"${name}" cannot be the name of a secret`);
     }
     // oxlint-disable-next-line no-await-in-loop -- one after the other into one folder
-    await askScript(t, {
-      script: STORE,
-      args: [folder, name],
-      what: `store the secret ${name}`,
-      stdin: value,
-    });
+    const writing = { what: `store the secret ${name}`, folder, bytes: Buffer.byteLength(value) };
+    const question = { script: STORE, args: [folder, name], what: writing.what, stdin: value };
+    await mustWrite(t, await runScript(t, question), writing);
   }
 };
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { InternalError } from "../../core/errors.ts";
 import type { AttemptLayout } from "../attempt-layout.ts";
 import type { FarProfile } from "../profile.ts";
@@ -15,10 +15,11 @@ interface Place {
 export const withStagedInputs = (program: Argv, place: Place): Argv => {
   const { job, profile } = place;
   const theirs = job.inputs.filter((input) => input.source === null && input.role !== "payload");
+  const stored = theirs.filter(({ from }) => from !== undefined);
   const fetched =
     profile.stage.model === "node-download" ? theirs.filter(({ role }) => role === "model") : [];
-  const matched = theirs.filter((input) => !fetched.includes(input));
-  return withDownload(withTrust(program, place, matched), place, fetched);
+  const matched = theirs.filter((input) => !fetched.includes(input) && !stored.includes(input));
+  return withDownload(withStored(withTrust(program, place, matched), place, stored), place, fetched);
 };
 
 /** Where `secretFile` puts the hub's token for the download step of a run, where there is one: read once, then deleted. */
@@ -77,6 +78,48 @@ function withDownload(program: Argv, { job, profile, layout }: Place, inputs: re
     ...program,
   ];
 }
+
+// Fetched with the credentials of the machine that runs the job.
+function withStored(program: Argv, { job, profile, layout }: Place, inputs: readonly JobInput[]): Argv {
+  const folder = unlistedIn(job, profile);
+  if (inputs.length === 0 && folder === null) return program;
+  const { s3, group } = profile;
+  const optional = {
+    endpoint: s3?.endpoint,
+    region: s3?.region,
+    group,
+    ...(folder === null ? {} : { prefix: folder.address, folder: folder.path }),
+  };
+  return [
+    // The environment of the payload has nothing for S3; the machine's own Python may have.
+    profile.python,
+    join(job.payload, "far", "s3.py"),
+    ...Object.entries(optional).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value])),
+    "--umask",
+    profile.umask,
+    "--events",
+    layout.events,
+    ...inputs.flatMap(({ bytes, sha256, path, from }) => [
+      "--object",
+      String(bytes),
+      sha256 === "" ? "-" : sha256,
+      path,
+      from ?? "",
+    ]),
+    "--",
+    ...program,
+  ];
+}
+
+/** A folder of weights in S3 whose files are not known here, as there is no copy of them; its address ends with a slash. */
+export const unlistedIn = (
+  job: Job,
+  { stage, s3 }: FarProfile,
+): { readonly path: string; readonly address: string } | null => {
+  if (stage.model !== "s3" || job.inputs.some(({ role }) => role === "model")) return null;
+  const { path } = hubModel(job);
+  return { path, address: `${s3?.models ?? ""}/${posix.basename(path)}/` };
+};
 
 /** Repository, revision and folder of the weights, out of a job's manifest: `model.revision` is `OWNER/NAME@REVISION`. */
 export const hubModel = (

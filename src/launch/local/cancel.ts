@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import type { Clock } from "../../core/clock.ts";
 import { systemCode } from "../../core/errors.ts";
 import { layoutAt, type AttemptLayout } from "../attempt-layout.ts";
-import { bootId, isRunning, type ProcessIdentity } from "../process-identity.ts";
+import { bootId, isRunning, type ProcessIdentity } from "../../core/process-identity.ts";
 import type { JobRef } from "../schema.ts";
 import { jobProcesses, type Supervisor } from "../supervisor.ts";
-import { observeLocal, readSupervisor } from "./observe.ts";
+import { isElsewhere, observeLocal, readSupervisor } from "./observe.ts";
 
 const POLL = 50;
 const TERM_GRACE = 3000;
@@ -26,8 +26,10 @@ export const cancelLocal = async (
   if (before.phase === "ended") return "already-ended";
   const first = await requestStop(layout);
   const supervisor = await readSupervisor(layout, ref);
-  // Pids of another boot name other processes.
-  if (supervisor === undefined || supervisor.bootId !== (await bootId())) return "requested";
+  // Pids of another boot, or of another container, name other processes.
+  if (supervisor === undefined || supervisor.bootId !== (await bootId()) || (await isElsewhere(layout))) {
+    return "requested";
+  }
   if (mode === "now") await endNow(supervisor, clock);
   // One TERM starts the wrapper's grace period; a second would reach the payload in the middle of its save.
   else if (first) await signalOne(supervisor, "SIGTERM");

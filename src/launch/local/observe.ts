@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { messageOf, systemCode } from "../../core/errors.ts";
 import { parseJson, readIfExists } from "../../core/files.ts";
 import { claimFolder, layoutAt, type AttemptLayout } from "../attempt-layout.ts";
-import { bootId, isRunning } from "../process-identity.ts";
+import { bootId, isForeign, isRunning } from "../../core/process-identity.ts";
 import { WrapperResult, type JobRef, type Observation } from "../schema.ts";
 import { jobProcesses, Supervisor } from "../supervisor.ts";
 
@@ -19,7 +19,7 @@ export const observeLocal = async (ref: JobRef, clock: Clock): Promise<Observati
     if (before) return before;
     const supervisor = await readSupervisor(layout, ref);
     if (supervisor === undefined) return await unreported(layout, ref, clock);
-    const alive = await sign(supervisor);
+    const alive = await sign(supervisor, layout);
     if (alive) return alive;
     // It may have written its result while we looked at its process.
     const after = await readResult(layout, ref);
@@ -66,12 +66,20 @@ async function unreported(layout: AttemptLayout, ref: JobRef, clock: Clock): Pro
     : { phase: "ended", result: null, detail: "killed before it reported" };
 }
 
-async function sign(supervisor: Supervisor): Promise<Observation | undefined> {
+/** True when the pids of an attempt are those of another container of this machine. */
+export const isElsewhere = async ({ namespace }: AttemptLayout): Promise<boolean> =>
+  isForeign((await readIfExists(namespace))?.trim());
+
+async function sign(supervisor: Supervisor, layout: AttemptLayout): Promise<Observation | undefined> {
   const boot = await bootId();
   if (supervisor.bootId !== boot) {
     return supervisor.host === hostname()
       ? undefined
       : { phase: "unavailable", detail: `it runs on ${supervisor.host}, this is ${hostname()}` };
+  }
+  if (await isElsewhere(layout)) {
+    const detail = `process ${supervisor.pid} belongs to another container of this machine: look from there, or settle the run when that container is gone`;
+    return { phase: "unavailable", detail };
   }
   if (await isRunning(supervisor)) return { phase: "live", detail: `process ${supervisor.pid}` };
   const left = await jobProcesses(supervisor);

@@ -3,6 +3,7 @@ import { mkdir, open, readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { messageOf, UnderstudyError } from "../../core/errors.ts";
 import { exists, readIfExists, writeAtomic } from "../../core/files.ts";
+import { pidNamespace } from "../../core/process-identity.ts";
 import { claimFolder, layoutAt, type AttemptLayout } from "../attempt-layout.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { Plan, Submission } from "../schema.ts";
@@ -25,6 +26,8 @@ export const submitLocal = async (plan: Plan, world: OpenWorld): Promise<Submiss
     if (refusal) return refusal;
     const environment = resolved(plan, world);
     await writePlanned(plan, layout);
+    const namespace = await pidNamespace();
+    if (namespace !== undefined) await writeAtomic(layout.namespace, `${namespace}\n`);
     return await start(plan, layout, environment, world);
   } catch (error) {
     const hint = error instanceof UnderstudyError ? error.hint : undefined;

@@ -75,11 +75,14 @@ async function fetchOn(
       signal === undefined ? {} : { abortSignal: signal },
     );
     const body = answer.Body instanceof Readable ? answer.Body : Readable.from([]);
-    await pipeline(
-      body,
-      createWriteStream(part, { flags: "a", flush: true }),
-      signal === undefined ? {} : { signal },
-    );
+    const file = createWriteStream(part, { flags: "a", flush: true });
+    const closed = new Promise<void>((done) => file.once("close", () => done()));
+    try {
+      await pipeline(body, file, signal === undefined ? {} : { signal });
+    } finally {
+      // A write that was under way lands all the same: who asks again at once must find it done.
+      await closed;
+    }
   }
   await verify(head, part, bucket);
   await rename(part, to);

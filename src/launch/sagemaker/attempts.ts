@@ -4,6 +4,9 @@ import { WrapperResult } from "../schema.ts";
 import type { Bucket } from "./bucket.ts";
 import { attemptOfKey } from "./keys.ts";
 
+/** What is asked of the bucket here. */
+export type AttemptBucket = Pick<Bucket, "name" | "readText">;
+
 /** What the adapter writes when an attempt begins. */
 const Begun = z.looseObject({
   schemaVersion: z.literal(1),
@@ -16,7 +19,7 @@ const Begun = z.looseObject({
 export type Begun = z.infer<typeof Begun>;
 
 /** Who has begun an attempt, or undefined while nobody has. Throws when the record cannot be read. */
-export const begunAttempt = async (bucket: Bucket, folder: string): Promise<Begun | undefined> => {
+export const begunAttempt = async (bucket: AttemptBucket, folder: string): Promise<Begun | undefined> => {
   const key = `${folder}/supervisor.json`;
   const text = await bucket.readText(key);
   return text === undefined ? undefined : parseJson(text, Begun, `s3://${bucket.name}/${key}`);
@@ -24,7 +27,7 @@ export const begunAttempt = async (bucket: Bucket, folder: string): Promise<Begu
 
 /** How an attempt ended, as its adapter says; null when it has left no word. Throws when the record is another's. */
 export const attemptResult = async (
-  bucket: Bucket,
+  bucket: AttemptBucket,
   folder: string,
   marker: string,
 ): Promise<WrapperResult | null> => {
@@ -38,7 +41,7 @@ export const attemptResult = async (
 
 /** The attempt after this one, when the same job has begun it by itself (a spot restart). */
 export const nextAttempt = async (
-  bucket: Bucket,
+  bucket: AttemptBucket,
   ref: { readonly folder: string; readonly job: string },
 ): Promise<{ readonly folder: string; readonly number: number; readonly begun: Begun } | undefined> => {
   const { run, number } = attemptOfKey(ref.folder);

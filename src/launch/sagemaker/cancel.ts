@@ -1,9 +1,10 @@
 import { RemoteError } from "../../core/errors.ts";
 import type { RefOf } from "../schema.ts";
+import { blindness } from "./account.ts";
+import type { Desk } from "./desk.ts";
 import { faultText } from "./faults.ts";
 import { bucketKeys } from "./keys.ts";
 import { meaningOf } from "./states.ts";
-import type { Desk } from "./submit.ts";
 
 /**
  * Asks the service to stop one job, by its name. The container gets TERM and saves; 120 seconds later it is killed, so both
@@ -37,13 +38,10 @@ export const cancelSageMaker = async (
   }
 };
 
-async function hasEnded(ref: RefOf<"sagemaker">, { jobs }: Desk): Promise<boolean> {
+async function hasEnded(ref: RefOf<"sagemaker">, desk: Desk): Promise<boolean> {
   try {
-    const status = await jobs.describe(ref.job);
-    if (status === undefined)
-      throw new RemoteError("JOB_MISSING", `There is no training job ${ref.job} in ${ref.region}`, {
-        hint: "is the profile of another account or region?",
-      });
+    const status = await desk.jobs.describe(ref.job);
+    if (status === undefined) throw await unseen(ref, desk);
     return meaningOf(status).phase === "ended";
   } catch (error) {
     if (error instanceof RemoteError) throw error;
@@ -56,4 +54,15 @@ async function hasEnded(ref: RefOf<"sagemaker">, { jobs }: Desk): Promise<boolea
       },
     );
   }
+}
+
+async function unseen({ job, region }: RefOf<"sagemaker">, desk: Desk): Promise<RemoteError> {
+  const blind = await blindness(desk, region);
+  return blind === undefined
+    ? new RemoteError("JOB_MISSING", `There is no training job ${job} in ${region}`, {
+        hint: "was it deleted? understudy run show says what was seen of it last",
+      })
+    : new RemoteError("CANCEL_UNANSWERED", `${job} was not stopped: ${blind}`, {
+        hint: "run the same command again with the credentials of the job's account",
+      });
 }

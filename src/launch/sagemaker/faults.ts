@@ -38,6 +38,13 @@ const CREDENTIALS = new Set([
   "InvalidClientTokenId",
   "InvalidAccessKeyId",
   "InvalidToken",
+  // A wrong secret key, or a clock that is wrong.
+  "InvalidSignatureException",
+  "SignatureDoesNotMatch",
+  "IncompleteSignature",
+  "RequestTimeTooSkewed",
+  "MissingAuthenticationToken",
+  "MissingAuthenticationTokenException",
 ]);
 
 const NAMED: Readonly<Record<string, Fault>> = {
@@ -63,6 +70,12 @@ function isRefusal(name: string, status = 0): boolean {
   if (status === 400 && ["UnknownError", "BadRequest", ""].includes(name)) return false;
   return status >= 400 && status < 500 && status !== 408;
 }
+
+/** Whether the service itself has answered: its errors have names, those of gateways on the way have numbers. */
+export const isAnswer = (error: unknown): boolean => {
+  const { name } = partsOf(error);
+  return !["", "Error", "UnknownError", "SyntaxError", "BadRequest"].includes(name) && !/^\d+$/.test(name);
+};
 
 /** What to do about `credentials`. */
 export const LOGIN_HINT = "log in again (aws sso login), or set new AWS_… variables; nothing is lost";

@@ -1,9 +1,14 @@
 import type { Finding, Plan } from "../schema.ts";
+import { blindness } from "./account.ts";
 import { begunAttempt } from "./attempts.ts";
+import type { Desk } from "./desk.ts";
 import { unavailableText } from "./faults.ts";
-import { isOfPlan, refOf, type Desk } from "./submit.ts";
+import { isOfPlan, refOf } from "./own-job.ts";
 
-/** Settles a lost reply: the name is the marker, so there is one job to ask for. Any failed question is `unavailable`. */
+/**
+ * Settles a lost reply: the name is the marker, so there is one job to ask for. Any failed question is
+ * `unavailable`, and so is an answer to somebody who could not see the job if there were one.
+ */
 export const findSageMaker = async (plan: Plan, desk: Desk): Promise<Finding> => {
   try {
     const status = await desk.jobs.describe(plan.attempt.marker);
@@ -16,7 +21,10 @@ export const findSageMaker = async (plan: Plan, desk: Desk): Promise<Finding> =>
           };
     }
     const begun = await begunAttempt(desk.bucket, plan.cwd);
-    if (begun === undefined) return { outcome: "none" };
+    if (begun === undefined) {
+      const blind = await blindness(desk);
+      return blind === undefined ? { outcome: "none" } : { outcome: "unavailable", reason: blind };
+    }
     // A spot restart of an earlier attempt's job.
     const carrier = await desk.jobs.describe(begun.job);
     return carrier === undefined

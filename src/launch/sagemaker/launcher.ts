@@ -7,6 +7,7 @@ import { bucketArtifacts } from "./artifacts.ts";
 import { openAws } from "./aws.ts";
 import { openBucket } from "./bucket.ts";
 import { cancelSageMaker } from "./cancel.ts";
+import type { Desk } from "./desk.ts";
 import { findSageMaker } from "./find.ts";
 import { attemptOfKey } from "./keys.ts";
 import { logStreams } from "./log-streams.ts";
@@ -15,7 +16,7 @@ import { observer } from "./observe.ts";
 import { paced } from "./pace.ts";
 import { planSageMaker } from "./plan.ts";
 import { preflightSageMaker, probeSageMaker } from "./preflight.ts";
-import { submitSageMaker, type Desk } from "./submit.ts";
+import { submitSageMaker } from "./submit.ts";
 import { trainingJobs } from "./training-jobs.ts";
 import { validateSageMaker } from "./validate.ts";
 

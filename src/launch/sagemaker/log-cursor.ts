@@ -11,6 +11,8 @@ const StreamPosition = z.strictObject({
   /** Time of the newest event that was handed on, and how many of that same time were. */
   lastTimestamp: z.number(),
   lastCount: z.int().nonnegative(),
+  /** Of those, the ones that a reading which began at that time has not come to: they are left out when they come. */
+  over: z.int().nonnegative().default(0),
 });
 export type StreamPosition = z.infer<typeof StreamPosition>;
 
@@ -38,14 +40,33 @@ export const cursorOf = (offset: number, streams: Positions): LogCursor => ({
   token: JSON.stringify({ v: 1, streams }),
 });
 
+/**
+ * What is new of a page, and how many seen events are still to come: of the events at the newest time, as many as were handed
+ * on come first, for a stream keeps the order in which they arrived. They may fill more than one page.
+ */
+export const withoutSeen = <Event extends { readonly timestamp: number }>(
+  events: readonly Event[],
+  { lastTimestamp }: Pick<StreamPosition, "lastTimestamp">,
+  seen: number,
+): { readonly fresh: readonly Event[]; readonly over: number } => {
+  let over = seen;
+  const fresh = events.filter(({ timestamp }) => {
+    if (timestamp !== lastTimestamp || over === 0) return timestamp >= lastTimestamp;
+    over -= 1;
+    return false;
+  });
+  return { fresh, over };
+};
+
 /** The position behind some events; the earlier one where there were none. */
 export const behind = (
   before: StreamPosition | undefined,
   events: readonly { readonly timestamp: number }[],
-  page: Pick<StreamPosition, "token" | "from" | "at">,
+  page: Pick<StreamPosition, "token" | "from" | "at" | "over">,
 ): StreamPosition => {
   const newest = Math.max(before?.lastTimestamp ?? 0, ...events.map(({ timestamp }) => timestamp));
   const same = events.filter(({ timestamp }) => timestamp === newest).length;
-  const earlier = before !== undefined && before.lastTimestamp === newest ? before.lastCount : 0;
-  return { ...page, lastTimestamp: newest, lastCount: earlier + same };
+  const isSame = before !== undefined && before.lastTimestamp === newest;
+  const lastCount = (isSame ? before.lastCount : 0) + same;
+  return { ...page, over: isSame ? page.over : 0, lastTimestamp: newest, lastCount };
 };

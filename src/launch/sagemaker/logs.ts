@@ -1,16 +1,24 @@
 import type { Clock } from "../../core/clock.ts";
 import { RemoteError } from "../../core/errors.ts";
 import type { LogChunk, LogCursor, RefOf } from "../schema.ts";
-import { begunAttempt, nextAttempt } from "./attempts.ts";
-import type { Bucket } from "./bucket.ts";
+import type { AttemptBucket } from "./attempts.ts";
 import { faultText } from "./faults.ts";
-import { attemptOfKey } from "./keys.ts";
-import { behind, cursorOf, positionsOf, type Positions, type StreamPosition } from "./log-cursor.ts";
+import {
+  behind,
+  cursorOf,
+  positionsOf,
+  withoutSeen,
+  type Positions,
+  type StreamPosition,
+} from "./log-cursor.ts";
 import type { LogEvent, LogPage, LogStreams } from "./log-streams.ts";
+import { windowOf } from "./log-window.ts";
+import type { TrainingJobs } from "./training-jobs.ts";
 
 export interface LogDesk {
   readonly streams: LogStreams;
-  readonly bucket: Bucket;
+  readonly bucket: AttemptBucket;
+  readonly jobs: Pick<TrainingJobs, "describe">;
   readonly clock: Clock;
   readonly pollSeconds: number;
 }
@@ -60,8 +68,7 @@ interface Round {
 // One page of every stream, merged by time.
 async function nextRound(ref: RefOf<"sagemaker">, before: Positions, desk: LogDesk): Promise<Round> {
   try {
-    const window = await timesOf(ref, desk.bucket);
-    const names = await desk.streams.of(ref.job);
+    const { names, ...window } = await windowOf(ref, await desk.streams.of(ref.job), desk);
     const pages = await Promise.all(names.map(async (name) => nextPage(name, before[name], desk)));
     const merged = pages
       .flatMap(({ stream, fresh }, order) => fresh.map((event, index) => ({ event, stream, order, index })))
@@ -96,17 +103,26 @@ async function nextPage(
   const at = clock.now();
   const atToken = await pageAtToken(stream, before, { streams, at });
   if (before !== undefined && atToken !== null) {
-    const position = behind(before, atToken.events, { token: atToken.next, from: before.from, at });
-    return { stream, fresh: atToken.events, position, moved: atToken.next !== before.token };
+    // Late ones of an earlier time are new: a token stands behind what has been read, whatever its time.
+    const { fresh, over } =
+      before.over === 0
+        ? { fresh: atToken.events, over: 0 }
+        : withoutSeen(atToken.events, before, before.over);
+    const position = behind(before, fresh, { token: atToken.next, from: before.from, at, over });
+    return { stream, fresh, position, moved: atToken.next !== before.token };
   }
   const from = before?.lastTimestamp ?? 0;
   const page = (await streams.page(stream, { from, token: null })) ?? { events: [], next: "" };
-  const fresh = before === undefined ? page.events : withoutSeen(page.events, before);
+  const { fresh, over } =
+    before === undefined
+      ? { fresh: page.events, over: 0 }
+      : withoutSeen(page.events, before, before.lastCount);
   return {
     stream,
     fresh,
-    position: behind(before, fresh, { token: page.next, from, at }),
-    moved: page.next !== before?.token,
+    position: behind(before, fresh, { token: page.next, from, at, over }),
+    // A page of nothing but seen lines ends where the dead token stood.
+    moved: page.events.length > 0 || page.next !== before?.token,
   };
 }
 
@@ -118,31 +134,6 @@ async function pageAtToken(
 ): Promise<LogPage | null> {
   if (before === undefined || before.token === "" || at - before.at >= TOKEN_LIFE) return null;
   return streams.page(stream, { from: before.from, token: before.token });
-}
-
-// Of the events at the last time, as many as were handed on come first: a stream keeps the order in which they arrived.
-function withoutSeen(
-  events: readonly LogEvent[],
-  { lastTimestamp, lastCount }: StreamPosition,
-): readonly LogEvent[] {
-  let left = lastCount;
-  return events.filter(
-    ({ timestamp }) => timestamp > lastTimestamp || (timestamp === lastTimestamp && (left -= 1) < 0),
-  );
-}
-
-/** A job that a spot restart has gone on with has the lines of several attempts. */
-async function timesOf(
-  ref: RefOf<"sagemaker">,
-  bucket: Bucket,
-): Promise<{ readonly from: number; readonly until: number }> {
-  const isFirst = ref.job === ref.marker;
-  const begun = isFirst ? undefined : await begunAttempt(bucket, ref.folder);
-  const next = attemptOfKey(ref.folder).number > 0 ? await nextAttempt(bucket, ref) : undefined;
-  return {
-    from: begun === undefined ? 0 : Date.parse(begun.startedAt),
-    until: next === undefined ? Number.POSITIVE_INFINITY : Date.parse(next.begun.startedAt),
-  };
 }
 
 function linesOf({ message }: LogEvent, stream: string): readonly string[] {

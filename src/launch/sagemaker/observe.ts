@@ -1,11 +1,12 @@
 import { jobKey, type JobKey, type JobRef, type Observation, type RefOf } from "../schema.ts";
+import { blindness } from "./account.ts";
 import { arrivalProblem } from "./arrivals.ts";
 import { attemptResult, begunAttempt, nextAttempt } from "./attempts.ts";
+import type { Desk } from "./desk.ts";
 import { unavailableText } from "./faults.ts";
 import { bucketKeys, siblingMarker } from "./keys.ts";
 import { isBeforeStart, meaningOf, statusText, type Meaning } from "./states.ts";
 import { statuses, type StatusAnswer } from "./statuses.ts";
-import type { Desk } from "./submit.ts";
 import type { JobStatus } from "./training-jobs.ts";
 
 type Ref = RefOf<"sagemaker">;
@@ -52,7 +53,7 @@ export const observer = (desk: Desk): Observer => {
 };
 
 async function observation(ref: Ref, answer: StatusAnswer, desk: Desk): Promise<Observation> {
-  if (answer === null) return { phase: "absent", detail: `there is no training job ${ref.job}` };
+  if (answer === null) return absent(ref, desk);
   if ("unavailable" in answer) return { phase: "unavailable", detail: answer.unavailable };
   try {
     const meaning = meaningOf(answer);
@@ -63,6 +64,13 @@ async function observation(ref: Ref, answer: StatusAnswer, desk: Desk): Promise<
     // The service answered, the bucket did not: what is known of the end would be half the evidence.
     return { phase: "unavailable", detail: `${statusText(answer)}; the bucket: ${unavailableText(error)}` };
   }
+}
+
+async function absent({ job, region }: Ref, desk: Desk): Promise<Observation> {
+  const blind = await blindness(desk, region);
+  return blind === undefined
+    ? { phase: "absent", detail: `there is no training job ${job}` }
+    : { phase: "unavailable", detail: blind };
 }
 
 async function movedOn(ref: Ref, { bucket, profile }: Desk): Promise<Observation | undefined> {

@@ -1,9 +1,10 @@
 import { messageOf } from "../../core/errors.ts";
 import type { Check, Job } from "../schema.ts";
+import { accountOf, caller } from "./account.ts";
 import { keyOf } from "./container-paths.ts";
+import type { Desk } from "./desk.ts";
 import { faultText } from "./faults.ts";
 import { bucketKeys } from "./keys.ts";
-import type { Desk } from "./submit.ts";
 import { isThere } from "./upload.ts";
 
 /** Questions to the provider without a job. Every one is answered; none of them costs anything. */
@@ -28,13 +29,11 @@ export const preflightSageMaker = async (job: Job, desk: Desk): Promise<readonly
   return [...checks, await inputsCheck(job, desk), volumeCheck(job, desk)];
 };
 
-async function identityCheck({ aws }: Desk): Promise<Check> {
+async function identityCheck(desk: Desk): Promise<Check> {
   const name = "credentials";
   try {
-    const { GetCallerIdentityCommand } = await import("@aws-sdk/client-sts");
-    const client = await aws.sts();
-    const { Arn = "", Account = "" } = await client.send(new GetCallerIdentityCommand({}));
-    return { name, outcome: "ok", detail: `${Arn} of account ${Account}` };
+    const { arn, account } = await caller(desk);
+    return { name, outcome: "ok", detail: `${arn} of account ${account}` };
   } catch (error) {
     return {
       name,
@@ -47,7 +46,7 @@ async function identityCheck({ aws }: Desk): Promise<Check> {
 
 async function roleCheck({ profile }: Desk, identity: string): Promise<Check> {
   const name = "role";
-  const account = /^arn:aws[a-z-]*:iam::(\d{12}):role\/.+/.exec(profile.role)?.[1];
+  const account = accountOf(profile.role);
   if (account === undefined)
     return {
       name,

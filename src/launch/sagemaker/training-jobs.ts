@@ -3,7 +3,7 @@ import type {
   DescribeTrainingJobCommandOutput,
 } from "@aws-sdk/client-sagemaker";
 import type { Aws } from "./aws.ts";
-import { faultOf } from "./faults.ts";
+import { faultOf, isAnswer } from "./faults.ts";
 import type { Pace } from "./pace.ts";
 
 /** What a description says of a job, in the provider's own words. Times are milliseconds since the epoch. */
@@ -56,7 +56,7 @@ export const trainingJobs = (aws: Aws, pace: Pace): TrainingJobs => ({
       );
       return statusOf(name, answer);
     } catch (error) {
-      if (faultOf(error) === "not-found") return undefined;
+      if (faultOf(error) === "not-found" && isAnswer(error)) return undefined;
       throw error;
     }
   },

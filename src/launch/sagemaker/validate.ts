@@ -1,32 +1,45 @@
 import { isMarker, markerOf } from "../marker.ts";
 import type { Job, LaunchProblem } from "../schema.ts";
 import { validateJob } from "../validate-job.ts";
+import { containerPaths } from "./container-paths.ts";
 import type { SageMakerProfile } from "./launcher.ts";
 import { limitProblems } from "./limits.ts";
 import { requestFor } from "./plan.ts";
+import { mapped } from "./template.ts";
 
 /** The service kills a container that long after it has asked it to stop. */
 const LONGEST_GRACE = 120;
 
 /** Offline: everything that the service, or the job in its container, would refuse. All problems at once. */
 export const validateSageMaker = (job: Job, profile: SageMakerProfile): readonly LaunchProblem[] => [
-  // A program's name is looked up in the image; other paths are absolute as everywhere.
-  ...validateJob(
-    { ...job, python: job.python.includes("/") ? job.python : `/usr/bin/${job.python}` },
-    profile.processes * profile.instances,
-  ),
+  ...validateJob(inContainer(job, profile), profile.processes * profile.instances),
   ...requestProblems(job, profile),
   ...profileProblems(profile),
   ...secretProblems(job, profile),
   ...payloadProblems(job, profile),
 ];
 
+// A program's name is looked up in the image, and keys of the bucket become folders; other paths are absolute as everywhere.
+function inContainer(job: Job, profile: SageMakerProfile): Job {
+  const { inside } = containerPaths(job, profile);
+  return {
+    ...job,
+    python: job.python.includes("/") ? job.python : `/usr/bin/${job.python}`,
+    manifest: Object.fromEntries(
+      Object.entries(job.manifest).map(([key, value]) => [key, mapped(value, inside)]),
+    ),
+  };
+}
+
 function requestProblems(job: Job, profile: SageMakerProfile): readonly LaunchProblem[] {
   const problems: LaunchProblem[] = [];
-  if (!/^ml\.[a-z0-9-]+\.[a-z0-9]+$/.test(profile.instanceType)) {
+  // That of the evaluation too: it would be refused hours later.
+  for (const type of [profile.instanceType, profile.evaluation?.instanceType ?? profile.instanceType]) {
+    if (/^ml\.[a-z0-9-]+\.[a-z0-9]+$/.test(type) || problems.some(({ message }) => message.includes(type)))
+      continue;
     problems.push({
       code: "INSTANCE_TYPE_INVALID",
-      message: `"${profile.instanceType}" is no instance type of SageMaker`,
+      message: `"${type}" is no instance type of SageMaker`,
       hint: "such as ml.p5.48xlarge",
     });
   }

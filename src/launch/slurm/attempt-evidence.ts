@@ -22,6 +22,10 @@ export interface AttemptEvidence {
   readonly owners: ReadonlyMap<number, string>;
   /** The attempt that follows; null when its token cannot be told. */
   readonly next: Continuation | null;
+  /** A job of the ref has begun an attempt after this one. */
+  readonly hasLater: boolean;
+  /** Seconds after which what a node has written is seen where the files are read. */
+  readonly lagSeconds: number;
 }
 
 /** What a job itself has printed: its setup lines, link.sh and wrapper.sh, not the program. */
@@ -47,8 +51,22 @@ export const attemptEvidence = (ref: RefOf<"slurm">, run: RunFiles): AttemptEvid
     nextJob: chain.newer === 0 ? null : (run.claims.get(`${stemOf(ref.marker)}-a${number + 1}`) ?? ""),
     owners: ownersOf(run, ref),
     next: nextAttempt(ref, chain, run),
+    hasLater: hasLater(ref, run),
+    lagSeconds: run.isLocal ? SETTLE_SECONDS : LAG_SECONDS,
   };
 };
+
+// Files of a job that has ended are there by then. A network filesystem's client may believe for a minute what it knew before.
+const SETTLE_SECONDS = 15;
+const LAG_SECONDS = 90;
+
+function hasLater({ marker, jobs }: RefOf<"slurm">, { claims }: RunFiles): boolean {
+  const ids = new Set(jobs.map(({ id }) => id));
+  return [...claims].some(
+    ([claim, owner]) =>
+      ids.has(owner) && stemOf(claim) === stemOf(marker) && numberOf(claim) > numberOf(marker),
+  );
+}
 
 const nameIn = (claim: string | undefined): string | null =>
   claim === undefined || claim === "" ? null : claim;
@@ -89,10 +107,13 @@ function ownersOf({ claims }: RunFiles, ref: RefOf<"slurm">): ReadonlyMap<number
 // Attempt N of a submission has its token T, each later one has T.n. The fence holds that of the newest.
 function nextAttempt(ref: RefOf<"slurm">, chain: ChainEvidence, run: RunFiles): Continuation | null {
   const number = numberOf(ref.marker);
-  const token = chain.supervisor?.token ?? run.files.get("fence")?.trim();
+  const token = ref.token ?? chain.supervisor?.token ?? run.files.get("fence")?.trim();
   if (token === undefined || token === "") return null;
   const first = chain.links[0]?.first ?? 1;
-  const suffix = [number, ...run.attempts].find((other) => other > first && token.endsWith(`.${other}`));
+  const suffix =
+    ref.token === undefined
+      ? [number, ...run.attempts].find((other) => other > first && token.endsWith(`.${other}`))
+      : undefined;
   const base = suffix === undefined ? token : token.slice(0, -`.${suffix}`.length);
   const next = number + 1;
   const marker = `${stemOf(ref.marker)}-a${next}`;

@@ -30,8 +30,10 @@ export const cancelSlurm = async (
 ): Promise<"requested" | "already-ended"> => {
   const before = await world.observe(ref);
   if (before.phase === "ended" && before.continues === undefined) return "already-ended";
-  const isUp = await askToStop(ref, mode, world);
-  const ids = [...new Set(world.complete(ref).jobs.map(({ id }) => id))];
+  const { isUp, runner } = await askToStop(ref, mode, world);
+  const known = world.complete(ref).jobs.map(({ id }) => id);
+  // Whoever runs the newest attempt, if it is none that the ref knows of.
+  const ids = [...new Set([...known, ...(runner === undefined ? [] : [runner])])];
   if (mode === "now") await scancel(ref, ids, world);
   else {
     // First those that wait: none of them may begin when the running one ends.
@@ -59,18 +61,29 @@ folder=$run/attempts/$newest
 [ -d "$folder" ] && [ ! -f "$folder/result.json" ] || { rm -rf -- "$run/secrets" "$run"/attempts/*/secrets; exit 0; }
 [ "$mode" = now ] || [ -e "$folder/STOP" ] || printf 'cancel\\n' >"$folder/STOP" || exit 1
 [ ! -f "$folder/supervisor.json" ] || echo up
+owner=
+{ IFS= read -r owner <"$run/claims/$stem-a$newest/owner"; } 2>/dev/null
+printf 'job %s\\n' "$owner"
 `;
+
+interface Told {
+  /** The wrapper of the newest attempt has reported. */
+  readonly isUp: boolean;
+  /** The job that runs it; undefined where none does, or it has not said its name. */
+  readonly runner: string | undefined;
+}
 
 async function askToStop(
   ref: SlurmRef,
   mode: "graceful" | "now",
   { transport, deadlineSeconds }: CancelWorld,
-): Promise<boolean> {
+): Promise<Told> {
   const { run } = layoutAt(ref.folder);
   const outcome = await execute(transport, ["sh", "-c", STOP, "stop", run, stemOf(ref.marker), mode], {
     deadline: deadlineSeconds * 1000,
   });
-  return must(outcome, `ask ${run} to stop`).toString("utf8").trim() === "up";
+  const text = must(outcome, `ask ${run} to stop`).toString("utf8");
+  return { isUp: /^up$/m.test(text), runner: /^job (\d+)$/m.exec(text)?.[1] };
 }
 
 async function scancel(

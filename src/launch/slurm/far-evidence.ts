@@ -1,5 +1,6 @@
 import type { Transport } from "../transport/transport.ts";
 import { execute } from "./command.ts";
+import { EVIDENCE_SCRIPT } from "./evidence-script.ts";
 import { failureOf } from "./squeue.ts";
 
 /** What lies in the folder of one run, as far as it says how its attempts and links go. */
@@ -13,6 +14,12 @@ export interface RunFiles {
   readonly attempts: readonly number[];
   /** Name of a claim, e.g. `us-run-a1.link-2` → the job that has it; empty when its name is not written yet. */
   readonly claims: ReadonlyMap<string, string>;
+  /** Why what is above may not be all, in the far machine's words: then nothing follows from what is not in it. Else null. */
+  readonly unread: string | null;
+  /** False: the files lie on a network filesystem, or may: what another machine writes is seen there some time later. */
+  readonly isLocal: boolean;
+  /** Folders with secrets that nobody has read, e.g. `attempts/1/secrets`. */
+  readonly secrets: readonly string[];
 }
 
 export type Evidence =
@@ -24,64 +31,6 @@ export type Evidence =
       readonly runs: ReadonlyMap<string, RunFiles>;
     }
   | { readonly worked: false; readonly why: string };
-
-// Shell builtins alone, so that a thousand runs cost one process, but for a tail where a job had nothing to start. Each line of
-// a file is marked, whatever is in it. A job's log lies with the first attempt of its submission.
-const ASK = `
-lines() {
-  while IFS= read -r line || [ -n "$line" ]; do printf '+%s\\n' "$line"; line=; done <"$1"
-}
-text() {
-  [ -f "$1" ] || return 0
-  printf 'F%s\\n' "$1"
-  lines "$1" 2>/dev/null
-}
-needs_log() {
-  [ -f "attempts/$from/supervisor.json" ] || return 0
-  line=
-  { IFS= read -r line <"attempts/$from/result.json"; } 2>/dev/null
-  case $line in *'"exitCode":69,'*) return 0 ;; esac
-  return 1
-}
-log_of() {
-  first=0 newest=
-  for file in attempts/*/link-*.txt; do
-    number=\${file#attempts/} number=\${number%%/*}
-    case $number in *[!0-9]*) continue ;; esac
-    [ -f "$file" ] && [ "$number" -le "$from" ] && [ "$number" -ge "$first" ] || continue
-    [ "$number" -eq "$first" ] && [ "$newest" -nt "$file" ] || newest=$file
-    first=$number
-  done
-  [ -n "$newest" ] || return 0
-  printf 'F%s\\n' "$newest"
-  tail -c 2000 "$newest" 2>/dev/null | while IFS= read -r line || [ -n "$line" ]; do printf '+%s\\n' "$line"; line=; done
-}
-printf 'N%s\\n' "$(date +%s)"
-while IFS=' ' read -r from run; do
-  cd "$run" 2>/dev/null || { printf 'R%s\\n' "$run"; continue; }
-  printf 'R%s\\n' "$run"
-  text STOP
-  text fence
-  for claim in claims/*; do
-    [ -d "$claim" ] || continue
-    owner=
-    { IFS= read -r owner <"$claim/owner"; } 2>/dev/null
-    printf 'C%s %s\\n' "\${claim#claims/}" "$owner"
-  done
-  for file in links/*.json; do text "$file"; done
-  for folder in attempts/*; do
-    number=\${folder#attempts/}
-    case $number in *[!0-9]*) continue ;; esac
-    [ "$number" -ge "$from" ] && [ -d "$folder" ] || continue
-    printf 'A%s\\n' "$number"
-    # Listing a folder makes a network filesystem ask its server.
-    for file in "$folder"/*; do
-      case \${file##*/} in supervisor.json | result.json | STOP) text "$file" ;; esac
-    done
-  done
-  if needs_log; then log_of; fi
-done
-`;
 
 const LIMIT = 64 * 1024 * 1024;
 
@@ -98,7 +47,7 @@ export const askEvidence = async (
   deadlineSeconds: number,
 ): Promise<Evidence> => {
   const stdin = places.map(({ run, from }) => `${from} ${run}\n`).join("");
-  const outcome = await execute(transport, ["sh", "-c", ASK], {
+  const outcome = await execute(transport, ["sh", "-c", EVIDENCE_SCRIPT], {
     stdin,
     deadline: deadlineSeconds * 1000 + places.length * 20,
     limit: LIMIT,
@@ -113,13 +62,25 @@ interface Draft {
   files: Map<string, string>;
   attempts: number[];
   claims: Map<string, string>;
+  unread: string | null;
+  isLocal: boolean;
+  secrets: string[];
 }
+
+const draft = (): Draft => ({
+  files: new Map(),
+  attempts: [],
+  claims: new Map(),
+  unread: null,
+  isLocal: false,
+  secrets: [],
+});
 
 /** The answer of the script above. */
 export const readEvidence = (text: string): Evidence => {
   const runs = new Map<string, Draft>();
   let now: number | undefined;
-  let run: Draft = { files: new Map(), attempts: [], claims: new Map() };
+  let run = draft();
   let file = "";
   for (const line of text.split("\n")) {
     const rest = line.slice(1);
@@ -128,14 +89,8 @@ export const readEvidence = (text: string): Evidence => {
         now = Number(rest);
         break;
       case "R":
-        run = { files: new Map(), attempts: [], claims: new Map() };
+        run = draft();
         runs.set(rest, run);
-        break;
-      case "A":
-        run.attempts.push(Number(rest));
-        break;
-      case "C":
-        addClaim(run, rest);
         break;
       case "F":
         file = rest;
@@ -145,12 +100,34 @@ export const readEvidence = (text: string): Evidence => {
         run.files.set(file, `${run.files.get(file) ?? ""}${rest}\n`);
         break;
       default:
+        addFact(run, line.slice(0, 1), rest);
     }
   }
   return now === undefined || !Number.isFinite(now)
     ? { worked: false, why: `the far shell said something unexpected: ${text.slice(0, 200)}` }
     : { worked: true, now, runs };
 };
+
+function addFact(run: Draft, kind: string, rest: string): void {
+  switch (kind) {
+    case "A":
+      run.attempts.push(Number(rest));
+      break;
+    case "C":
+      addClaim(run, rest);
+      break;
+    case "U":
+      run.unread ??= rest.trim();
+      break;
+    case "L":
+      run.isLocal = true;
+      break;
+    case "S":
+      run.secrets.push(rest);
+      break;
+    default:
+  }
+}
 
 function addClaim(run: Draft, text: string): void {
   const space = text.indexOf(" ");

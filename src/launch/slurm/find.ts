@@ -6,6 +6,7 @@ import { readRefusal } from "./refusals.ts";
 import { parseReply } from "./reply.ts";
 import { linksOf } from "./sbatch.ts";
 import { SBATCH_SECONDS } from "./run-link.ts";
+import type { AccountedJob } from "./sacct.ts";
 import { lookAtSubmission, type LinkRecord, type SubmissionRecord } from "./submission.ts";
 import type { QueueWatch } from "./watch-queue.ts";
 
@@ -71,8 +72,8 @@ export const findJobs = async (plan: Plan, world: FindWorld): Promise<FoundJobs 
       plan,
       seen,
       begunAt: first.record.begunAt,
+      now: first.record.now,
       notBefore,
-      clock: world.clock,
     });
     if (typeof answer === "string") return answer;
     queueAt = Math.min(queueAt, answer);
@@ -97,7 +98,7 @@ export const findJobs = async (plan: Plan, world: FindWorld): Promise<FoundJobs 
     doubts.find((text) => text !== undefined) ??
     secondLook(plan, record, { missing, queueAt, firstWithout: world.firstWithout });
   return {
-    ref: jobs.length === 0 ? undefined : refOf(plan, jobs, record.begunAt ?? world.clock.now()),
+    ref: jobs.length === 0 ? undefined : refOf(plan, jobs, begunAtOf(record, jobs)),
     absent: missing.filter((_, index) => doubts[index] === undefined && doubt === undefined),
     doubt,
   };
@@ -107,15 +108,25 @@ interface Job {
   readonly id: string;
   readonly link: number;
   readonly cluster: string | null;
+  /** Seconds since the epoch there. */
+  readonly submit?: number | null;
+}
+
+/** When the first link was begun, or some time before that, in milliseconds since the epoch there. */
+function begunAtOf({ begunAt, now }: SubmissionRecord, jobs: readonly Job[]): number {
+  if (begunAt !== null) return begunAt;
+  return Math.min(now - UNRECORDED_SECONDS, ...jobs.flatMap(({ submit }) => submit ?? [])) * 1000;
 }
 
 interface Search {
   readonly plan: Plan;
   readonly seen: Map<string, Job>;
+  /** Milliseconds since the epoch there, when the first link was begun; null when nobody noted it. */
   readonly begunAt: number | null;
-  /** Milliseconds since the epoch: an older look at the queue cannot know the newest link. */
+  /** Seconds since the epoch there. */
+  readonly now: number;
+  /** Milliseconds since the epoch here: an older look at the queue cannot know the newest link. */
   readonly notBefore: number;
-  readonly clock: Clock;
 }
 
 type Searched = FindWorld["clusters"][number];
@@ -132,10 +143,10 @@ async function searchCluster(cluster: Searched, search: Search): Promise<string 
   const { looked, at } = await cluster.queue(search.notBefore);
   if (!looked.worked) return looked.why;
   const earliest = (search.begunAt ?? 0) / 1000 - CLOCK_TOLERANCE;
-  for (const { id, comment } of looked.rows.filter(
-    ({ name, submit }) => name === plan.attempt.marker && (submit ?? Infinity) >= earliest,
+  for (const { id, comment, submit } of looked.rows.filter(
+    (row) => row.name === plan.attempt.marker && (row.submit ?? Infinity) >= earliest,
   )) {
-    seen.set(id, { id, link: linkOf(comment)?.link ?? 1, cluster: cluster.name });
+    seen.set(id, { id, link: linkOf(comment)?.link ?? 1, cluster: cluster.name, submit });
   }
   // All links are in the queue: whatever the accounts say, there are no others.
   if (seen.size >= linksOf(plan)) return at;
@@ -146,11 +157,11 @@ async function searchCluster(cluster: Searched, search: Search): Promise<string 
 async function searchAccounts(
   cluster: Searched,
   queueAt: number,
-  { plan, seen, begunAt, clock }: Search,
+  { plan, seen, begunAt, now }: Search,
 ): Promise<string | undefined> {
   const { marker } = plan.attempt;
-  const sinceSeconds =
-    begunAt === null ? UNRECORDED_SECONDS : (clock.now() - begunAt) / 1000 + CLOCK_TOLERANCE;
+  // By the clock there alone: this machine's may be hours off.
+  const sinceSeconds = begunAt === null ? UNRECORDED_SECONDS : now - begunAt / 1000 + CLOCK_TOLERANCE;
   // What has left the queue before that look is in accounts that are asked after it.
   const accounts = await cluster.accounts(queueAt, sinceSeconds);
   if (accounts === "none") return undefined;
@@ -158,17 +169,17 @@ async function searchAccounts(
   const own = accounts.rows.filter(
     (row) => row.name === marker && ownership(row, marker, begunAt ?? 0) === "ours",
   );
-  for (const { id } of own) addUnnumbered(id, cluster, seen);
+  for (const row of own) addUnnumbered(row, cluster, seen);
   return undefined;
 }
 
 // The accounts keep no comment by default: links were submitted in their order.
-function addUnnumbered(id: string, cluster: Searched, seen: Map<string, Job>): void {
+function addUnnumbered({ id, submit }: AccountedJob, cluster: Searched, seen: Map<string, Job>): void {
   if (seen.has(id)) return;
   const taken = new Set([...seen.values()].map(({ link }) => link));
   let link = 1;
   while (taken.has(link)) link += 1;
-  seen.set(id, { id, link, cluster: cluster.name });
+  seen.set(id, { id, link, cluster: cluster.name, submit });
 }
 
 function addRecorded(record: SubmissionRecord, seen: Map<string, Job>): void {
@@ -233,4 +244,5 @@ export const refOf = (
     .toSorted((a, b) => a.link - b.link || Number(a.id) - Number(b.id))
     .map(({ id, link }) => ({ id, link })),
   submittedAt,
+  token: plan.attempt.token,
 });

@@ -14,6 +14,10 @@ export const stemOf = (marker: string): string => marker.replace(/-a\d+$/, "");
 /** Number of the attempt in a marker; 0 when it has none. */
 export const numberOf = (marker: string): number => Number(/-a(\d+)$/.exec(marker)?.[1] ?? 0);
 
+/** True when an attempt with the token `other` is one of the submission whose first attempt has `token`. */
+export const isTokenOf = (token: string, other: string): boolean =>
+  other === token || other.startsWith(`${token}.`);
+
 /**
  * True when a job of this name may run that attempt: links and requeues of a chain go on under the name of the attempt with
  * which it was submitted.

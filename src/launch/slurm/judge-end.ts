@@ -5,10 +5,11 @@ import {
   cancelledBy,
   describe,
   doubtOfAbsence,
+  doubtOfCanceller,
   isHalfHeard,
+  lacksRow,
   nodeOf,
   nowhere,
-  SETTLE_SECONDS,
   unavailable,
   waitForAccounts,
   type JobView,
@@ -38,6 +39,8 @@ export const judgeEnd = (scene: Scene, runner: JobView, isOver: boolean): Judgem
   if (run === undefined && runner.isYoung) {
     return unavailable(`job ${runner.id}: the accounts know too little of it yet`);
   }
+  const lacking = lacksRow(runner, scene);
+  if (lacking !== undefined) return lacking;
   const end = run === undefined ? shown : { state: run.state, at: run.end, isOver };
   return end === undefined ? withoutScheduler(scene, runner, isOver) : decided(scene, runner, end);
 };
@@ -51,7 +54,10 @@ interface End {
 }
 
 function decided(scene: Scene, runner: JobView, end: End): Observation {
+  const { state, uid } = end.state;
+  const isCancelled = state.phase === "ended" && state.cause === "cancelled";
   return (
+    (isCancelled ? doubtOfCanceller(uid, scene) : undefined) ??
     (end.isOver ? undefined : holdOf(scene, runner, end)) ??
     ended(scene, runner, causeOf(end.state, scene), end.state)
   );
@@ -78,7 +84,11 @@ function runOf({ evidence, now }: Scene, { runs }: JobView): AccountedJob | unde
 function holdOf({ evidence, now }: Scene, runner: JobView, { state, at }: End): Observation | undefined {
   const age = at === null ? Infinity : now - at;
   const cause = state.state.phase === "ended" ? state.state.cause : "preempted";
-  if (evidence.chain.result === null && ["completed", "failed"].includes(cause) && age < SETTLE_SECONDS) {
+  if (
+    evidence.chain.result === null &&
+    ["completed", "failed"].includes(cause) &&
+    age < evidence.lagSeconds
+  ) {
     return { phase: "live", state: "stopping", detail: `${describe(runner)}; its result is not there yet` };
   }
   // Between two runs of a job the queue may not show it for a moment.

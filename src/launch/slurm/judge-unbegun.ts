@@ -4,10 +4,11 @@ import {
   cancelledBy,
   describe,
   doubtOfAbsence,
+  doubtOfCanceller,
   isHalfHeard,
+  lacksRow,
   nodeOf,
   nowhere,
-  SETTLE_SECONDS,
   unavailable,
   waitForAccounts,
   type JobView,
@@ -35,7 +36,7 @@ function live(waiting: readonly JobView[]): Observation {
   const detail = first === undefined ? "" : describe(first);
   switch (first === undefined ? "unknown" : stateOf(first)) {
     case "queued":
-      return { phase: "live", state: "queued", detail };
+      return { phase: "live", state: "queued", detail, ...neverStarts(first) };
     // On a node, and the program has not been started yet.
     case "running":
     case "starting":
@@ -47,9 +48,18 @@ function live(waiting: readonly JobView[]): Observation {
   }
 }
 
+// Slurm leaves such a job in its queue for ever.
+function neverStarts(job: JobView | undefined): { readonly warning?: string } {
+  return job?.queued?.reason === "DependencyNeverSatisfied"
+    ? { warning: `job ${job.id} waits for another one that has failed: it never starts` }
+    : {};
+}
+
 function over(scene: Scene): Observation {
   for (const job of scene.jobs) {
     const run = job.runs.at(-1);
+    const lacking = lacksRow(job, scene);
+    if (lacking !== undefined) return lacking;
     if (run !== undefined && isHalfHeard(job, run, scene.now)) {
       return unavailable(`${describe(job)}; the accounts say ${run.state.word}`);
     }
@@ -80,7 +90,11 @@ function endedUnbegun(scene: Scene, last: End): Observation {
   const { evidence, jobs, now } = scene;
   const refusal = evidence.chain.givenUp;
   const age = last.at === null ? Infinity : now - last.at;
-  if (refusal === null && ["COMPLETED", "FAILED"].includes(last.state.word) && age < SETTLE_SECONDS) {
+  const doubt = doubtOfCanceller(last.state.uid, scene);
+  if (doubt !== undefined) return doubt;
+  // What was on a node may have begun, and its files may be on their way.
+  const mayHaveBegun = nodeOf(last.job) !== null || ["COMPLETED", "FAILED"].includes(last.state.word);
+  if (refusal === null && mayHaveBegun && age < evidence.lagSeconds) {
     return { phase: "live", state: "stopping", detail: `${describe(last.job)}; its files are not there yet` };
   }
   const owner = evidence.owners.get(last.job.link);

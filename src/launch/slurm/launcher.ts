@@ -1,6 +1,9 @@
+import { join } from "node:path";
+import { messageOf, UnderstudyError } from "../../core/errors.ts";
+import { readIfExists } from "../../core/files.ts";
 import { layoutAt } from "../attempt-layout.ts";
 import { checkFar, probeFar } from "../far/index.ts";
-import { messageOf } from "../../core/errors.ts";
+import { cudaOfLock } from "../far/gpu-checks.ts";
 import type { Launcher } from "../launcher.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { ProfileOf } from "../profile.ts";
@@ -23,6 +26,7 @@ import { findSlurm } from "./find.ts";
 import { lazyTransport } from "./lazy-transport.ts";
 import { planSlurm } from "./plan.ts";
 import { preflightSlurm, probeSlurm } from "./preflight.ts";
+import { dropSecrets } from "./secrets.ts";
 import { submitSlurm, type SubmitWorld } from "./submit.ts";
 import { slurmNotes, validateSlurm } from "./validate.ts";
 import { watchQueue, type QueueWatch } from "./watch-queue.ts";
@@ -31,7 +35,8 @@ type SlurmProfile = ProfileOf<"slurm">;
 type SlurmRef = RefOf<"slurm">;
 
 /** Runs jobs with the Slurm commands of this machine, or of a login node: they outlive this program. */
-export const slurmLauncher = (profile: SlurmProfile, world: OpenWorld): Launcher => {
+export const slurmLauncher = async (profile: SlurmProfile, world: OpenWorld): Promise<Launcher> => {
+  const cuda = cudaOfLock((await readIfExists(join(world.payload, "requirements-cuda.lock"))) ?? "");
   const transport = lazyTransport(`Slurm at ${profile.login?.host ?? "this machine"}`, async () =>
     openTransport(profile.login ?? null, profile, world),
   );
@@ -49,7 +54,7 @@ export const slurmLauncher = (profile: SlurmProfile, world: OpenWorld): Launcher
     for (const name of namesIn(profile)) clusters(name).watch.forget();
   };
   const plan = (job: Job, attempt: Plan["attempt"]): Plan => ({
-    ...planSlurm(job, attempt, { profile, world }),
+    ...planSlurm(job, attempt, { profile, world, cuda }),
     // On a login node they are another shell's, and are dropped there.
     ...(profile.login === undefined ? { dropped: droppedNames(world.environment) } : {}),
   });
@@ -58,21 +63,29 @@ export const slurmLauncher = (profile: SlurmProfile, world: OpenWorld): Launcher
     kind: "slurm",
     validate: (job) => validateSlurm(job, profile),
     plan,
-    probe: async () => [
-      ...(await reached(async () => probeFar(transport, profile, world))),
-      ...(await probeSlurm(checks)),
-    ],
+    probe: async () =>
+      reached(
+        async () => probeFar(transport, profile, world),
+        async () => probeSlurm(checks),
+      ),
     preflight: async (job) => [
       ...slurmNotes(job, profile),
-      ...(await reached(async () => checkFar(transport, job, profile, world))),
-      ...(await preflightSlurm(plan(job, PREFLIGHT), job, checks)),
+      ...(await reached(
+        async () => checkFar(transport, job, profile, world),
+        async () => preflightSlurm(plan(job, PREFLIGHT), job, checks),
+      )),
     ],
     submit: async (request) => {
       const answer = await submitSlurm(request, settings);
       forget();
       return answer;
     },
-    find: async (request) => findSlurm(request, settings),
+    find: async (request) => {
+      const found = await findSlurm(request, settings);
+      // What is sent again comes with its secrets; what is given up must not leave them there.
+      if (found.outcome === "none") await dropSecrets(request, settings);
+      return found;
+    },
     observe: async (refs) => observeAll(refs.filter(isSlurm), clusters),
     logs: (ref, cursor, options) => farLog(transport, layoutAt(ref.folder).log, cursor, options, world.clock),
     artifacts: (ref) => farArtifacts(transport, layoutAt(ref.folder).run),
@@ -135,10 +148,24 @@ async function observeAll(
   return new Map(answers.flatMap((answer) => [...answer]));
 }
 
-async function reached(ask: () => Promise<readonly Check[]>): Promise<readonly Check[]> {
+// A machine that cannot be reached is one fault: what its scheduler would have said is not asked.
+async function reached(
+  machine: () => Promise<readonly Check[]>,
+  scheduler: () => Promise<readonly Check[]>,
+): Promise<readonly Check[]> {
+  let checks: readonly Check[];
   try {
-    return await ask();
+    checks = await machine();
   } catch (error) {
-    return [{ name: "reachable", outcome: "failed", detail: messageOf(error) }];
+    const hint = error instanceof UnderstudyError ? error.hint : undefined;
+    return [
+      {
+        name: "connection",
+        outcome: "failed",
+        detail: messageOf(error),
+        ...(hint === undefined ? {} : { hint }),
+      },
+    ];
   }
+  return [...checks, ...(await scheduler())];
 }

@@ -8,7 +8,8 @@ import type { Cluster, QueueLook } from "./cluster.ts";
 import { askEvidence, type Evidence, type RunPlace } from "./far-evidence.ts";
 import { CLOCK_TOLERANCE, numberOf, ownership } from "./identity.ts";
 import { judge } from "./judge.ts";
-import { withLateJobs } from "./late-jobs.ts";
+import { withLateJobs, withTwins } from "./late-jobs.ts";
+import { sweepSecrets } from "./secrets.ts";
 import { unavailable, type AccountsState, type JobView, type Judgement, type Scene } from "./scene.ts";
 import type { AccountedJob } from "./sacct.ts";
 import type { QueuedJob } from "./squeue.ts";
@@ -21,6 +22,9 @@ export interface ObserveWorld {
   readonly deadlineSeconds: number;
 }
 
+/** Job → when the whole queue first answered without it, in milliseconds since the epoch; kept from look to look. */
+export type Lacking = Map<string, number>;
+
 /**
  * What can be said of these refs of one cluster, the queue having been looked at: one call for the files of all, and one sacct at
  * most. The files are read after the queue: what a job left before it went from there is in them.
@@ -29,7 +33,7 @@ export const observeRefs = async (
   refs: readonly SlurmRef[],
   look: QueueLook,
   cluster: Cluster,
-  world: ObserveWorld,
+  world: ObserveWorld & { readonly lacking: Lacking },
 ): Promise<ReadonlyMap<JobKey, Observation>> => {
   const { looked } = look;
   if (!looked.worked) return all(refs, looked.why);
@@ -37,29 +41,34 @@ export const observeRefs = async (
   if (!evidence.worked) return all(refs, evidence.why);
   const facts = await cluster.facts();
   // Jobs that a ref has not heard of are looked at like its own, and what continues it has them.
-  const whole = refs.map((ref) =>
-    withLateJobs(ref, looked.rows, evidence.runs.get(layoutAt(ref.folder).run)?.claims),
-  );
+  const whole = refs.map((ref) => {
+    const run = evidence.runs.get(layoutAt(ref.folder).run);
+    const complete = withLateJobs(ref, looked.rows, run?.claims);
+    return run === undefined ? complete : withTwins(complete, looked.rows, run);
+  });
   const stage: Stage = {
     queue: rowsById(looked.rows),
     isQueueWhole: looked.whole,
+    lackedFor: noteLacking(whole, look, world.lacking),
     evidence,
     uid: facts.known ? facts.facts.uid : null,
   };
   const first = whole.map((ref) => [ref, judgeRef(ref, stage, NOT_ASKED)] as const);
   const open = first.flatMap(([ref, judgement]) => (judgement === "accounts" ? [ref] : []));
-  const accounts = open.length === 0 ? NOT_ASKED : await askAccounts(open, cluster, world);
-  return new Map(
-    first.map(([ref, judgement]) => [
-      jobKey(ref),
-      settled(judgement === "accounts" ? judgeRef(ref, stage, accounts) : judgement),
-    ]),
+  const accounts = open.length === 0 ? NOT_ASKED : await askAccounts(open, cluster, evidence.now);
+  const seen = first.map(
+    ([ref, judgement]) =>
+      [ref, settled(judgement === "accounts" ? judgeRef(ref, stage, accounts) : judgement)] as const,
   );
+  const kept = await sweepSecrets(seen, evidence.runs, world);
+  return new Map(seen.map(([ref, one]) => [jobKey(ref), kept.get(jobKey(ref)) ?? one]));
 };
 
 interface Stage {
   readonly queue: ReadonlyMap<string, QueuedJob>;
   readonly isQueueWhole: boolean;
+  /** Seconds for which every whole look at the queue was without this job. */
+  readonly lackedFor: (id: string) => number;
   readonly evidence: Extract<Evidence, { worked: true }>;
   readonly uid: number | null;
 }
@@ -69,6 +78,9 @@ interface Accounts {
   readonly rows: ReadonlyMap<string, readonly AccountedJob[]>;
 }
 
+// A job that is between two runs, or whose controller has just started, is in the queue again before that.
+const RUNAWAY_SECONDS = 300;
+
 const NOT_ASKED: Accounts = { state: { kind: "not-asked" }, rows: new Map() };
 
 const all = (refs: readonly SlurmRef[], why: string): ReadonlyMap<JobKey, Observation> =>
@@ -76,6 +88,19 @@ const all = (refs: readonly SlurmRef[], why: string): ReadonlyMap<JobKey, Observ
 
 const settled = (judgement: Judgement): Observation =>
   judgement === "accounts" ? unavailable("the accounts were not asked") : judgement;
+
+function noteLacking(
+  refs: readonly SlurmRef[],
+  { at, looked }: QueueLook,
+  lacking: Lacking,
+): Stage["lackedFor"] {
+  const listed = new Set(looked.worked ? looked.rows.map(({ id }) => id) : []);
+  for (const { id } of refs.flatMap(({ jobs }) => jobs)) {
+    if (listed.has(id)) lacking.delete(id);
+    else if (looked.worked && looked.whole && (lacking.get(id) ?? Infinity) > at) lacking.set(id, at);
+  }
+  return (id) => (at - (lacking.get(id) ?? at)) / 1000;
+}
 
 function placesOf(refs: readonly SlurmRef[]): readonly RunPlace[] {
   const places = new Map<string, number>();
@@ -93,6 +118,7 @@ function rowsById(rows: readonly QueuedJob[]): ReadonlyMap<string, QueuedJob> {
 function judgeRef(ref: SlurmRef, stage: Stage, accounts: Accounts): Judgement {
   const run = stage.evidence.runs.get(layoutAt(ref.folder).run);
   if (run === undefined) return unavailable(`nothing was said about ${posix.dirname(ref.folder)}`);
+  if (run.unread !== null) return unavailable(`the run's folder cannot be read: ${run.unread}`);
   const scene: Scene = {
     ref,
     jobs: ref.jobs.map((job) => viewOf(job, { ref, stage, accounts })),
@@ -110,10 +136,14 @@ function viewOf(
   { ref, stage, accounts }: { readonly ref: SlurmRef; readonly stage: Stage; readonly accounts: Accounts },
 ): JobView {
   const row = stage.queue.get(id);
+  // The accounts were never told of its end, and never will be: such a row says nothing.
+  const isRunaway = row === undefined && stage.lackedFor(id) >= RUNAWAY_SECONDS;
+  const isHeard = ({ state: { state, word } }: AccountedJob): boolean =>
+    !isRunaway || state.phase !== "live" || word === "REQUEUED";
   const runs = (accounts.rows.get(id) ?? []).map(
     (run) => [run, ownership(run, ref.marker, ref.submittedAt)] as const,
   );
-  const owned = runs.flatMap(([run, whose]) => (whose === "ours" ? [run] : []));
+  const owned = runs.flatMap(([run, whose]) => (whose === "ours" ? [run] : [])).filter(isHeard);
   return {
     id,
     link,
@@ -127,15 +157,12 @@ function viewOf(
   };
 }
 
-async function askAccounts(
-  refs: readonly SlurmRef[],
-  cluster: Cluster,
-  { clock }: ObserveWorld,
-): Promise<Accounts> {
+/** `now`: seconds since the epoch there. A window by the clock of this machine would lose rows where that is wrong. */
+async function askAccounts(refs: readonly SlurmRef[], cluster: Cluster, now: number): Promise<Accounts> {
   const earliest = Math.min(...refs.map(({ submittedAt }) => submittedAt));
   const answer = await cluster.accounts({
     ids: refs.flatMap(({ jobs }) => jobs.map(({ id }) => id)),
-    sinceSeconds: (clock.now() - earliest) / 1000 + CLOCK_TOLERANCE,
+    sinceSeconds: now - earliest / 1000 + CLOCK_TOLERANCE,
   });
   if (answer === "none") return { state: { kind: "none" }, rows: new Map() };
   if (!answer.worked) return { state: { kind: "failed", why: answer.why }, rows: new Map() };

@@ -19,7 +19,11 @@ interface Place {
   readonly attempt: AttemptContext;
   readonly profile: SlurmProfile;
   readonly layout: AttemptLayout;
+  readonly cuda: string | null;
 }
+
+// Memory that others may hold of a GPU which Slurm has given to this job alone; a driver keeps some for itself.
+const MAX_HELD_MEBIBYTES = 1024;
 
 /** Where `secretFile` puts a job's secrets; its script reads them once and deletes the folder. */
 export const secretsFolder = (plan: Pick<Plan, "cwd">): string => join(plan.cwd, "secrets");
@@ -28,7 +32,16 @@ export const secretsFolder = (plan: Pick<Plan, "cwd">): string => join(plan.cwd,
 export const planSlurm = (
   job: Job,
   attempt: AttemptContext,
-  { profile, world }: { readonly profile: SlurmProfile; readonly world: OpenWorld },
+  {
+    profile,
+    world,
+    cuda = null,
+  }: {
+    readonly profile: SlurmProfile;
+    readonly world: OpenWorld;
+    /** Version that the payload's torch is built for; null when it is not known. */
+    readonly cuda?: string | null;
+  },
 ): Plan => {
   const stem = attempt.marker.slice(0, -`-a${attempt.number}`.length);
   if (!isMarker(attempt.marker) || `${stem}-a${attempt.number}` !== attempt.marker) {
@@ -40,8 +53,8 @@ export const planSlurm = (
       hint: "the payload folder must be the one that came with this program",
     });
   }
-  const place: Place = { job, attempt, profile, layout: attemptLayout(job.runFolder, attempt.number) };
-  const { layout } = place;
+  const layout = attemptLayout(job.runFolder, attempt.number);
+  const place: Place = { job, attempt, profile, layout, cuda };
   const script = join(layout.folder, "job.sh");
   const program = programOf(place);
   const command = (number: number): Plan["argv"] => sbatchCommand({ ...place, script, link: number });
@@ -79,7 +92,8 @@ function plannedFiles(
     { path: layout.wrapper, mode: 0o755, text: texts.wrapper },
     { path: join(layout.folder, "link.sh"), mode: 0o755, text: texts.link },
     ...(slurmResources(job, profile).nodes > 1 ? [nodes] : []),
-    { path: texts.script, mode: 0o644, text: texts.text },
+    // Its setup lines and its environment may hold a token; Slurm reads it as who submits it.
+    { path: texts.script, mode: 0o600, text: texts.text },
     { path: layout.fence, mode: 0o644, text: `${attempt.token}\n` },
   ];
 }
@@ -129,7 +143,8 @@ function scriptText(place: Place, program: FarProgram, stem: string): string {
 
 /** How link.sh is called; its head explains each option. */
 function linkCommand(place: Place, program: FarProgram, stem: string): Plan["argv"] {
-  const { job, attempt, profile, layout } = place;
+  const { job, attempt, profile, layout, cuda } = place;
+  const { container } = profile;
   const { processes, gres } = slurmResources(job, profile);
   const excluded = excludedNodes(profile, attempt);
   const hasGpus = profile.device !== "cpu" && gres !== null && /\bgpu\b/.test(gres);
@@ -144,7 +159,15 @@ function linkCommand(place: Place, program: FarProgram, stem: string): Plan["arg
     ["--umask", profile.umask],
     ...(program.python === null ? [] : [["--python", program.python] as const]),
     ["--disk-bytes", String(Math.ceil(job.diskBytes))],
-    ...(hasGpus ? [["--gpus", String(processes)] as const] : []),
+    ...(hasGpus
+      ? ([
+          ["--gpus", String(processes)],
+          ["--max-held", String(MAX_HELD_MEBIBYTES)],
+        ] as const)
+      : []),
+    // An image brings its own.
+    ...(hasGpus && cuda !== null && container === undefined ? [["--cuda", cuda] as const] : []),
+    ...(container?.engine === "docker" ? [["--containers", "docker"] as const] : []),
     ["--grace", String(profile.graceSeconds)],
     ["--keep", program.keep],
   ];

@@ -105,21 +105,18 @@ export const sbatchCommand = (request: {
   ];
 };
 
-/**
- * The command without the nodes that earlier attempts were unlucky on, those of the profile kept; undefined when it excludes no
- * others: a cluster refuses names that it does not know, and a node may have been taken away or renamed.
- */
-export const withoutOwnExclusions = (
-  argv: Argv,
-  { exclude }: Pick<SlurmProfile, "exclude">,
-): Argv | undefined => {
-  const kept = exclude.length === 0 ? [] : [`--exclude=${[...new Set(exclude)].join(",")}`];
+/** What a command excludes, as sbatch takes it; undefined when it excludes nothing. */
+export const exclusionOf = (argv: Argv): string | undefined =>
+  argv.find((word) => word.startsWith(EXCLUDE))?.slice(EXCLUDE.length);
+
+/** The command with these nodes excluded instead of what it excludes. */
+export const excluding = (argv: Argv, nodes: readonly string[]): Argv => {
   const [program, ...rest] = argv;
-  const at = rest.findIndex((word) => word.startsWith("--exclude="));
-  return at === -1 || rest[at] === kept[0]
-    ? undefined
-    : [program, ...rest.slice(0, at), ...kept, ...rest.slice(at + 1)];
+  const kept = nodes.length === 0 ? [] : [`${EXCLUDE}${nodes.join(",")}`];
+  return [program, ...rest.flatMap((word) => (word.startsWith(EXCLUDE) ? kept : [word]))];
 };
+
+const EXCLUDE = "--exclude=";
 
 /** The command of a link of a plan, 1 being the first. */
 export const sbatchArgv = (plan: Plan, link: number): Argv => {

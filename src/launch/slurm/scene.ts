@@ -36,9 +36,6 @@ export interface Scene {
 /** `accounts`: the answer needs them. */
 export type Judgement = Observation | "accounts";
 
-/** Files of a job that has ended are everywhere by then. */
-export const SETTLE_SECONDS = 15;
-
 export const unavailable = (detail: string): Observation => ({ phase: "unavailable", detail });
 
 /** What to say while the scheduler's own word is needed and the accounts do not have it; undefined when they were asked. */
@@ -55,6 +52,22 @@ export const isHalfHeard = ({ queued }: JobView, run: AccountedJob, now: number)
   if (run.state.state.phase === "live" && run.state.word !== "REQUEUED") return true;
   return run.end === null && queued !== undefined && now - (queued.end ?? now) < ACCOUNTS_SECONDS;
 };
+
+/** Why the accounts' word on a cancelled job has to be waited for: they have not heard of the job at all; else undefined. */
+export const lacksRow = (
+  { id, queued, runs }: JobView,
+  { accounts, now }: Scene,
+): Observation | undefined => {
+  const isAwaited = accounts.kind === "asked" && runs.length === 0 && queued?.state.word === "CANCELLED";
+  if (!isAwaited || now - (queued.end ?? 0) >= ACCOUNTS_SECONDS) return undefined;
+  return unavailable(`job ${id}: CANCELLED; the accounts do not say yet by whom`);
+};
+
+/** Why it cannot be told whether it was us who cancelled a job; undefined where it can, or does not matter. */
+export const doubtOfCanceller = (uid: number | null, scene: Scene): Observation | undefined =>
+  uid !== null && scene.uid === null && !scene.evidence.chain.runStopped
+    ? unavailable(`cancelled by user ${uid}, and the cluster does not say who we are`)
+    : undefined;
 
 /** For people: the job, its state in Slurm's words, where it is and why. */
 export const describe = ({ id, queued, runs }: JobView): string => {

@@ -17,8 +17,8 @@ while [ "$unwritten" -gt 0 ]; do
   path=$1
   folder=\${path%/*}
   [ -d "$folder" ] || mkdir -p -- "$folder"
-  head -c "$3" >"$path.$$.tmp"
-  [ "$2" = 644 ] || chmod -- "$2" "$path.$$.tmp"
+  (umask 077 && head -c "$3" >"$path.$$.tmp")
+  [ "$2" = 600 ] || chmod -- "$2" "$path.$$.tmp"
   list="$list$4  $path.$$.tmp
 "
   shift 4

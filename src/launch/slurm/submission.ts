@@ -19,10 +19,14 @@ export interface LinkRecord {
 
 /** What lies on the far side of a submission. */
 export interface SubmissionRecord {
+  /** Seconds since the epoch there. */
+  readonly now: number;
   /** Milliseconds since the epoch there, when the first link was begun; null before. */
   readonly begunAt: number | null;
   /** Number of the newest attempt that has a folder; 0 when there is none. */
   readonly newest: number;
+  /** Numbers of attempts that have begun, whoever has begun them. */
+  readonly begun: ReadonlySet<number>;
   /** Link → the job that has claimed it; empty when its name is not written yet. */
   readonly claims: ReadonlyMap<number, string>;
   readonly links: ReadonlyMap<number, LinkRecord>;
@@ -48,6 +52,7 @@ const LOOK = `
 run=$1 place=$2 marker=$3
 set +f
 now=$(date +%s)
+printf 'now %s\\n' "$now"
 text() {
   [ -f "$2" ] || return 0
   printf '%s\\n' "$1"
@@ -56,6 +61,10 @@ text() {
 for folder in "$run"/attempts/*; do
   number=\${folder##*/}
   case $number in *[!0-9]*) ;; *) printf 'attempt %s\\n' "$number" ;; esac
+done
+for claim in "$run/claims/\${marker%-a*}"-a*; do
+  number=\${claim##*-a}
+  case $number in *[!0-9]*) ;; *) [ ! -d "$claim" ] || printf 'begun %s\\n' "$number" ;; esac
 done
 for claim in "$run/claims/$marker".link-*; do
   [ -d "$claim" ] || continue
@@ -109,7 +118,15 @@ export const lookAtSubmission = async (
 export const readSubmission = (text: string): LookedAt => {
   const lines = text.split("\n");
   if (lines.at(-2) !== "end") return { worked: false, why: "the answer of the far shell is not whole" };
-  const draft: Draft = { attempts: [], claims: new Map(), links: new Map(), differing: [], at: [] };
+  const draft: Draft = {
+    now: 0,
+    attempts: [],
+    begun: new Set(),
+    claims: new Map(),
+    links: new Map(),
+    differing: [],
+    at: [],
+  };
   let into: string[] = [];
   for (const line of lines) {
     if (line.startsWith("+")) into.push(line.slice(1));
@@ -119,8 +136,10 @@ export const readSubmission = (text: string): LookedAt => {
   return {
     worked: true,
     record: {
+      now: draft.now,
       begunAt: /^\d+$/.test(begunAt) ? Number(begunAt) * 1000 : null,
       newest: Math.max(0, ...draft.attempts.filter(Number.isInteger)),
+      begun: draft.begun,
       claims: draft.claims,
       links: new Map([...draft.links].map(([link, parts]) => [link, recordOf(parts)])),
       differing: draft.differing,
@@ -136,7 +155,9 @@ interface LinkParts {
 }
 
 interface Draft {
+  now: number;
   readonly attempts: number[];
+  readonly begun: Set<number>;
   readonly claims: Map<number, string>;
   readonly links: Map<number, LinkParts>;
   readonly differing: string[];
@@ -147,6 +168,12 @@ interface Draft {
 function begin(line: string, draft: Draft): string[] {
   const [word = "", first = "", second = ""] = line.split(" ");
   switch (word) {
+    case "now":
+      draft.now = Number(first);
+      return [];
+    case "begun":
+      draft.begun.add(Number(first));
+      return [];
     case "attempt":
       draft.attempts.push(Number(first));
       return [];

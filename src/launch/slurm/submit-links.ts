@@ -1,37 +1,33 @@
 import { InternalError } from "../../core/errors.ts";
-import type { ProfileOf } from "../profile.ts";
 import type { Plan, Submission } from "../schema.ts";
 import { isLasting } from "../transport/index.ts";
 import { findJobs, refOf, type FindWorld } from "./find.ts";
 import { isUnknownNode, readRefusal, type Refusal } from "./refusals.ts";
 import { parseReply, type SubmittedJob } from "./reply.ts";
-import { linksOf, sbatchArgv, withoutOwnExclusions } from "./sbatch.ts";
+import { knownNodes } from "./known-nodes.ts";
+import { excluding, exclusionOf, linksOf, sbatchArgv } from "./sbatch.ts";
 import { clearLink, runLink, type LinkOutcome } from "./run-link.ts";
 
 type LinkAnswer =
   | { readonly kind: "accepted"; readonly job: SubmittedJob; readonly begunAt: number }
   | Refusal;
 
-export interface LinksWorld extends FindWorld {
-  readonly profile: Pick<ProfileOf<"slurm">, "exclude">;
-}
-
 /**
- * Submits these links of a plan, in their order. The first that is not accepted ends it. When the cluster does not know a node
- * that is to be avoided, they are submitted without the nodes that earlier attempts have added, and the answer says so.
+ * Submits these links of a plan, in their order. The first that is not accepted ends it. A cluster refuses every job that is to
+ * avoid a node which it does not know, and nodes are taken away and renamed: such a name is left out, and the answer says so.
  */
 export const submitLinks = async (
   plan: Plan,
   links: readonly number[],
-  world: LinksWorld,
+  world: FindWorld,
 ): Promise<Submission> => {
-  let note: string | undefined;
+  let known: Avoided | undefined;
   const jobs: { id: string; link: number; cluster: string | null }[] = [];
   let begunAt = 0;
   let refusal: Exclude<LinkAnswer, { kind: "accepted" }> | undefined;
   for (const link of links) {
-    const answer = await submitLink(plan, link, { world, avoids: note === undefined });
-    note ??= answer.note;
+    const answer = await submitLink(plan, link, { world, known });
+    known ??= answer.known;
     if (answer.kind === "accepted") {
       jobs.push({ ...answer.job, link });
       ({ begunAt } = answer);
@@ -40,6 +36,7 @@ export const submitLinks = async (
       break;
     }
   }
+  const note = known?.note;
   if (refusal?.kind === "ambiguous") return { outcome: "ambiguous", reason: refusal.reason };
   if (jobs.length < linksOf(plan) && links.length < linksOf(plan))
     return completed(plan, world, { refusal, note });
@@ -48,21 +45,33 @@ export const submitLinks = async (
   return { outcome: "accepted", refs: [ref], ...noted(jobs.length, plan, { refusal, note }) };
 };
 
-type Noted = LinkAnswer & { readonly note?: string };
+/** What can be avoided of what should be. */
+interface Avoided {
+  readonly nodes: readonly string[];
+  readonly note: string;
+}
 
-/** `avoids`: whether the nodes that earlier attempts have added are excluded. */
+type Noted = LinkAnswer & { readonly known?: Avoided };
+
 async function submitLink(
   plan: Plan,
   link: number,
-  { world, avoids }: { readonly world: LinksWorld; readonly avoids: boolean },
+  { world, known }: { readonly world: FindWorld; readonly known: Avoided | undefined },
 ): Promise<Noted> {
   const argv = sbatchArgv(plan, link);
-  const bare = withoutOwnExclusions(argv, world.profile);
-  if (!avoids && bare !== undefined) return runOnce(plan, link, { world, argv: bare });
+  if (known !== undefined) return runOnce(plan, link, { world, argv: excluding(argv, known.nodes) });
   const answer = await runOnce(plan, link, { world, argv });
-  if (answer.kind !== "permanent" || bare === undefined || !isUnknownNode(answer.reason)) return answer;
-  const note = `the nodes ${(plan.attempt.excludedNodes ?? []).join(", ")} are not avoided: ${answer.reason}`;
-  return { ...(await runOnce(plan, link, { world, argv: bare })), note };
+  const wanted = exclusionOf(argv);
+  if (answer.kind !== "permanent" || wanted === undefined || !isUnknownNode(answer.reason)) return answer;
+  const asked = await knownNodes(wanted, world);
+  // Not submitted: it is tried again.
+  if (asked === undefined) return { kind: "unreachable", reason: answer.reason };
+  const { nodes, unknown } = asked;
+  // The cluster means another name: one of a list of nodes to take, for example.
+  if (unknown.length === 0) return answer;
+  const note = `not avoided, as the cluster does not know it: ${unknown.join(", ")}`;
+  const again = await runOnce(plan, link, { world, argv: excluding(argv, nodes) });
+  return { ...again, known: { nodes, note } };
 }
 
 async function runOnce(

@@ -1,19 +1,16 @@
-import { posix } from "node:path";
 import { messageOf, RemoteError, UnderstudyError } from "../../core/errors.ts";
-import { layoutAt } from "../attempt-layout.ts";
-import { prepareEnvironment, secretFile, tokenFolder } from "../far/index.ts";
+import { prepareEnvironment, secretFile } from "../far/index.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { ProfileOf } from "../profile.ts";
 import type { Plan, Submission } from "../schema.ts";
 import { ensureUploads, isLasting } from "../transport/index.ts";
-import { execute } from "./command.ts";
 import { findJobs, type FindWorld } from "./find.ts";
-import { secretsFolder } from "./plan.ts";
+import { dropSecrets, secretsOf } from "./secrets.ts";
 import { sendFiles } from "./send-files.ts";
 import { linksOf } from "./sbatch.ts";
 import { submitLinks } from "./submit-links.ts";
 import { clearLink, SBATCH_SECONDS } from "./run-link.ts";
-import { lookAtSubmission, type LookedAt } from "./submission.ts";
+import { lookAtSubmission, type LookedAt, type SubmissionRecord } from "./submission.ts";
 
 /** What submitting needs besides what finding needs. */
 export interface SubmitWorld extends FindWorld {
@@ -53,9 +50,9 @@ async function obstacle(plan: Plan, settings: SubmitWorld): Promise<Rejected | A
   const { transport, deadlineSeconds } = settings;
   const looked = await lookAtSubmission(transport, plan, deadlineSeconds);
   if (!looked.worked) return unreachable(looked);
-  const { newest, claims, links, differing } = looked.record;
-  // Writing the fence now would lock out the attempt that has taken over.
-  if (newest > plan.attempt.number) return rejected(`attempt ${newest} has taken over this run`);
+  const { claims, links, differing } = looked.record;
+  const overtaken = takenOver(plan, looked.record);
+  if (overtaken !== undefined) return overtaken;
   const isFirst = claims.size === 0 && links.size === 0;
   const missing = isFirst ? all(plan) : await missingLinks(plan, settings);
   if ("outcome" in missing) return missing;
@@ -69,6 +66,22 @@ async function obstacle(plan: Plan, settings: SubmitWorld): Promise<Rejected | A
       return ambiguous("somebody else is submitting it");
   }
   return missing;
+}
+
+/**
+ * Writing the fence now would lock out an attempt that has begun under another submission, and its number would be given twice.
+ * Whoever wants that must ask for the attempt after it.
+ */
+function takenOver({ attempt }: Plan, record: SubmissionRecord): Rejected | undefined {
+  const { newest, begun, claims, links } = record;
+  const given = Math.max(newest, ...begun);
+  // A job of ours claims its link before a number.
+  const isTaken = given > attempt.number || (begun.has(attempt.number) && claims.size === 0);
+  if (!isTaken) return undefined;
+  const answer = rejected(`attempt ${given} has taken over this run`);
+  if (claims.size > 0 || links.size > 0) return answer;
+  const hint = `resume it again: it is given the number after ${attempt.number}, and goes on from the newest checkpoint`;
+  return { ...answer, hint, taken: given };
 }
 
 interface ToSubmit {
@@ -118,32 +131,6 @@ async function send(plan: Plan, { profile, world, transport }: SubmitWorld): Pro
   }
   // The fence comes last in a plan: from then on earlier attempts write nothing.
   await sendFiles(transport, plan.files);
-}
-
-/** Secrets by the folder where the job looks for them: its own, and the hub's token for the download step. */
-function secretsOf(
-  plan: Plan,
-  { profile, world }: Pick<SubmitWorld, "profile" | "world">,
-): readonly (readonly [string, Readonly<Record<string, string>>])[] {
-  const { secrets } = world;
-  const own = Object.values(plan.environment).flatMap((entry): [string, string][] =>
-    "secret" in entry ? [[entry.secret, secrets.read(entry.secret)]] : [],
-  );
-  const needsHub = profile.stage.model === "node-download" && secrets.has(HUB);
-  return [
-    ...(own.length === 0 ? [] : [[secretsFolder(plan), Object.fromEntries(own)] as const]),
-    ...(needsHub ? [[hubFolder(plan), { [HUB]: secrets.read(HUB) }] as const] : []),
-  ];
-}
-
-const HUB = "HF_TOKEN";
-const hubFolder = ({ cwd }: Plan): string => tokenFolder({ runFolder: layoutAt(cwd).run });
-
-// Nobody is going to read them: they must not lie there.
-async function dropSecrets(plan: Plan, settings: SubmitWorld): Promise<void> {
-  const folders = secretsOf(plan, settings).map(([folder]) => posix.normalize(folder));
-  if (folders.length === 0) return;
-  await execute(settings.transport, ["rm", "-rf", "--", ...folders], { deadline: 30_000 });
 }
 
 const rejected = (reason: string): Rejected => ({ outcome: "rejected", reason });

@@ -46,9 +46,11 @@ export const watchQueue = (cluster: Cluster, world: ObserveWorld, pollSeconds: n
   let poll: Poll | undefined;
   let account: Account | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  const isFresh = ({ look }: Poll): boolean => world.clock.now() - look.at < pollSeconds * 1000;
+  // A clock that was set back must not make an old look young for hours.
+  const isFresh = ({ look }: Poll): boolean => Math.abs(world.clock.now() - look.at) < pollSeconds * 1000;
+  const lacking = new Map<string, number>();
   const fill = async (current: Poll, refs: readonly SlurmRef[]): Promise<void> => {
-    const answers = await observeRefs(refs, current.look, cluster, world);
+    const answers = await observeRefs(refs, current.look, cluster, { ...world, lacking });
     for (const [key, seen] of answers) current.seen.set(key, seen);
   };
   const renew = async (): Promise<Poll> => {

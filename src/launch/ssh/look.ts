@@ -17,18 +17,23 @@ export interface Look {
   readonly lease: boolean;
   /** Highest attempt of the run that has a folder there. */
   readonly newest: number;
-  /** Bytes of events.jsonl; 0 when the payload has never run there. */
+  /** Bytes of whole lines of events.jsonl; 0 when the payload has never run there. */
   readonly begun: number;
   /** Complete checkpoints or finished results of the run lie there. */
   readonly work: boolean;
 }
 export type LookOutcome = Look | (Problem & { readonly host: Host });
 
-/** `settle` takes back what a lost submission has reserved, so that it cannot start any more. */
+export type LookMode = "look" | "settle" | "forget";
+
+/**
+ * `settle` takes back what a lost submission has reserved, so that it cannot start any more; `forget` removes the secrets stored for
+ * it, which is for the time after every host has been settled: they may share the folder.
+ */
 export const lookAt = async (
   host: Host,
   plan: Plan,
-  { scripts, mode }: { readonly scripts: HostScripts; readonly mode: "look" | "settle" },
+  { scripts, mode }: { readonly scripts: HostScripts; readonly mode: LookMode },
 ): Promise<LookOutcome> => {
   const { marker, token } = plan.attempt;
   const args = [mode, dirname(dirname(plan.cwd)), marker, token];
@@ -73,6 +78,19 @@ export const holderOf = (looks: readonly Look[]): Look | undefined => {
 
 /** The host itself says that the attempt was started there. */
 export const isOwn = (look: Look): boolean => look.ticket !== null || isNamed(look);
+
+/**
+ * The host whose events a run goes on from on `to`, or undefined when they lie there already. Events are brought before an
+ * attempt's folder is made, so the host with the newest attempt has them all; of two that tried the same attempt, the one where it
+ * wrote more.
+ */
+export const eventsFrom = (to: Look, looks: readonly Look[]): Look | undefined => {
+  const [from] = looks
+    .filter(({ begun }) => begun > 0)
+    .toSorted((a, b) => b.newest - a.newest || b.begun - a.begun);
+  if (from === undefined || from.host.name === to.host.name) return undefined;
+  return from.newest > to.newest || from.begun > to.begun ? from : undefined;
+};
 
 const isNamed = ({ claim, node }: Look): boolean => claim?.startsWith(`${node}:`) === true;
 

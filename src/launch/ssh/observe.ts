@@ -4,21 +4,32 @@ import { jobKey, WrapperResult, type JobKey, type Observation, type RefOf } from
 import { Supervisor } from "../supervisor.ts";
 import { askHost, type HostScripts, type Line } from "./ask-host.ts";
 import type { Host, Hosts } from "./hosts.ts";
+import type { SshProfile } from "./launcher.ts";
 
 // From mkdir to supervisor.json it is milliseconds; after this long nobody is coming any more.
 const START_SECONDS = 60;
 
+/** As the far programs take it: of the engines only docker runs a job outside of its own processes. */
+export const engineOf = ({ container }: SshProfile): "docker" | "-" =>
+  container?.engine === "docker" ? "docker" : "-";
+
+interface Place {
+  readonly hosts: Hosts;
+  readonly scripts: HostScripts;
+  readonly profile: SshProfile;
+}
+
 /** What can be seen of attempts now: one question to each host, whatever the number of its jobs. */
 export const observeSsh = async (
   refs: readonly RefOf<"ssh">[],
-  { hosts, scripts }: { readonly hosts: Hosts; readonly scripts: HostScripts },
+  place: Place,
 ): Promise<ReadonlyMap<JobKey, Observation>> => {
   const names = [...new Set(refs.map(({ host }) => host))];
   const answers = await Promise.all(
     names.map(async (name) => {
       const own = refs.filter(({ host }) => host === name);
-      const host = hosts.named(name);
-      if (host) return observeOn(host, own, scripts);
+      const host = place.hosts.named(name);
+      if (host) return observeOn(host, own, place);
       const detail = `${name} is not among the hosts of the profile any more`;
       return own.map((ref): [JobKey, Observation] => [jobKey(ref), { phase: "unavailable", detail }]);
     }),
@@ -29,9 +40,9 @@ export const observeSsh = async (
 async function observeOn(
   host: Host,
   refs: readonly RefOf<"ssh">[],
-  scripts: HostScripts,
+  { scripts, profile }: Place,
 ): Promise<[JobKey, Observation][]> {
-  const args = refs.flatMap(({ marker, folder }) => [marker, folder]);
+  const args = [engineOf(profile), ...refs.flatMap(({ marker, folder }) => [marker, folder])];
   const reply = await askHost(host, { script: scripts.observe, args });
   if (reply.kind === "problem") {
     return refs.map((ref) => [jobKey(ref), { phase: "unavailable", detail: reply.reason }]);
@@ -66,7 +77,8 @@ export const judge = (
   }
   try {
     const result = value("result");
-    if (result !== undefined) return ended(ref, result);
+    const stray = strayContainer(ref, value);
+    if (result !== undefined) return stray ?? ended(ref, result);
     const supervisor = value("supervisor");
     if (supervisor === undefined) return unreported(ref, { value, lines: lines ?? [] });
     return supervised(ref, { supervisor, machine, value });
@@ -74,6 +86,21 @@ export const judge = (
     return { phase: "unavailable", detail: messageOf(error) };
   }
 };
+
+// Its GPUs are not free, whatever has been written down of the job.
+function strayContainer(
+  ref: RefOf<"ssh">,
+  value: (word: string) => string | undefined,
+): Observation | undefined {
+  const container = value("container");
+  if (container === "unknown") {
+    return { phase: "unavailable", detail: `docker on ${ref.host} does not say whether ${ref.marker} runs` };
+  }
+  if (container !== "running") return undefined;
+  const detail = `its program has ended, its container ${ref.marker} runs on`;
+  const warning = `${detail} (on ${ref.host}); nobody will write down how it ends: stop the run at once (--now)`;
+  return { phase: "live", detail, warning };
+}
 
 function ended(ref: RefOf<"ssh">, encoded: string): Observation {
   const source = `${ref.folder}/result.json`;
@@ -114,6 +141,8 @@ function supervised(
       warning: `${detail} (on ${ref.host}); nobody will write down how they end`,
     };
   }
+  const stray = strayContainer(ref, value);
+  if (stray) return stray;
   return value("alive") === "no"
     ? { phase: "ended", result: null, detail: "killed without a trace" }
     : { phase: "unavailable", detail: `${ref.host} did not say whether process ${supervisor.pid} runs` };

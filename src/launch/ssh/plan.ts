@@ -1,11 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { InternalError } from "../../core/errors.ts";
-import { attemptLayout } from "../attempt-layout.ts";
 import { farProgram, farScript } from "../far/index.ts";
 import type { OpenWorld } from "../launchers.ts";
-import { isMarker } from "../marker.ts";
-import { manifestText } from "../payload-command.ts";
+import { attemptFiles, plannedLayout, wrapperCommand } from "../payload-command.ts";
 import type { AttemptContext, Job, JobInput, Plan } from "../schema.ts";
 import { hostName } from "./hosts.ts";
 import type { SshProfile } from "./launcher.ts";
@@ -19,35 +16,21 @@ export interface PlanPlace {
 
 /** Pure: what `submitSsh` writes on the host it gets, and starts there. Which host that is, is not part of it. */
 export const planSsh = (job: Job, attempt: AttemptContext, { profile, world, hostRun }: PlanPlace): Plan => {
-  if (!isMarker(attempt.marker)) {
-    throw new InternalError("MARKER_INVALID", `"${attempt.marker}" cannot name a job on every launcher`);
-  }
-  const layout = attemptLayout(job.runFolder, attempt.number);
+  const layout = plannedLayout(job, attempt);
   const processes = processesOf(job, profile);
   const program = farProgram(job, profile, layout, processes);
   const starter = join(layout.folder, "start.sh");
   const runner = join(layout.folder, "host-run.sh");
-  const wrapper: Plan["argv"] = [
-    "/bin/sh",
-    layout.wrapper,
-    "--run",
-    job.runFolder,
-    "--attempt",
-    String(attempt.number),
-    "--marker",
-    attempt.marker,
-    "--token",
-    attempt.token,
-    ...(program.python === null ? [] : ["--python", program.python]),
-    "--disk-bytes",
-    String(Math.ceil(job.diskBytes)),
-    "--grace",
-    String(profile.graceSeconds),
-    "--keep",
-    program.keep,
-    "--",
-    ...program.argv,
-  ];
+  const wrapper = wrapperCommand(
+    { job, attempt, layout },
+    {
+      graceSeconds: profile.graceSeconds,
+      python: program.python,
+      keep: program.keep,
+      ...(profile.container?.engine === "docker" ? { containers: "docker" as const } : {}),
+      program: program.argv,
+    },
+  );
   const script = farScript({
     profile,
     environment: program.environment,
@@ -59,13 +42,11 @@ export const planSsh = (job: Job, attempt: AttemptContext, { profile, world, hos
     kind: "ssh",
     runId: job.runId,
     attempt,
-    files: [
-      { path: layout.manifest, mode: 0o644, text: manifestText(job, attempt, layout) },
-      { path: layout.wrapper, mode: 0o755, text: world.wrapper },
+    files: attemptFiles({ job, attempt, layout }, world.wrapper, [
       { path: runner, mode: 0o755, text: hostRun },
-      { path: starter, mode: 0o644, text: script },
-      { path: layout.fence, mode: 0o644, text: `${attempt.token}\n` },
-    ],
+      // Its setup lines and its environment may hold a token.
+      { path: starter, mode: 0o600, text: script },
+    ]),
     argv: [
       "/bin/sh",
       runner,

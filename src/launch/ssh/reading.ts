@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { InternalError, RemoteError } from "../../core/errors.ts";
 import { layoutAt } from "../attempt-layout.ts";
+import { downloadAll } from "../download-all.ts";
 import type { ArtifactStore, JobRef, LogChunk, LogCursor, RefOf } from "../schema.ts";
 import { farArtifacts, farLog, type Transport } from "../transport/index.ts";
 import type { Hosts } from "./hosts.ts";
@@ -39,5 +40,6 @@ export const lazyArtifacts = (open: () => Promise<Transport>, runFolder: string)
     read: async (path, start, end) => (await store()).read(path, start, end),
     digest: async (path) => (await store()).digest(path),
     download: async (path, to, options) => (await store()).download(path, to, options),
+    downloadMany: async (files, options) => downloadAll(await store(), files, options),
   };
 };

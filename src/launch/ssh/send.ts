@@ -102,7 +102,8 @@ const secretsOf = (
 };
 
 /**
- * A run that goes on where it has never run takes its events along: whoever reads them knows how far they have been read.
+ * A run that goes on on another host takes its events along: whoever reads them knows how far they have been read. What an earlier
+ * attempt has written there is their beginning, and is replaced by the whole.
  */
 export const carryEvents = async (from: Transport, to: Transport, plan: Plan): Promise<void> => {
   const path = join(dirname(dirname(plan.cwd)), "events.jsonl");

@@ -4,7 +4,7 @@ import type { Plan, Submission } from "../schema.ts";
 import { askHost, problemOf, type HostScripts, type Reply } from "./ask-host.ts";
 import { chooseHosts, unreachable } from "./choose.ts";
 import type { Host, Hosts } from "./hosts.ts";
-import { holdsJob, lookAt, refOn, type Look } from "./look.ts";
+import { eventsFrom, holdsJob, lookAt, refOn, type Look } from "./look.ts";
 import { excludedOf } from "./plan.ts";
 import { reserve, type Reservation } from "./reservation.ts";
 import { carryEvents, sendFiles, sendInputs, type SendContext } from "./send.ts";
@@ -110,9 +110,8 @@ async function lastLook(
 }
 
 async function bringEvents(to: Look, looks: readonly Look[], plan: Plan): Promise<void> {
-  const from = looks.toSorted((a, b) => b.begun - a.begun)[0];
-  if (to.begun > 0 || from === undefined || from.begun === 0) return;
-  await carryEvents(await from.host.transport(), await to.host.transport(), plan);
+  const from = eventsFrom(to, looks);
+  if (from) await carryEvents(await from.host.transport(), await to.host.transport(), plan);
 }
 
 async function start(

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { UserError } from "../../core/errors.ts";
 import type { ArtifactStore } from "../schema.ts";
 import { downloadFar } from "./download.ts";
+import { downloadManyFar } from "./download-many.ts";
 import { digestFar, listFar, readFar } from "./far-files.ts";
 import type { Transport } from "./transport.ts";
 
@@ -16,6 +17,12 @@ export const farArtifacts = (transport: Transport, runFolder: string): ArtifactS
   read: async (path, start, end) => readFar(transport, inside(runFolder, path), start, end),
   digest: async (path) => digestFar(transport, inside(runFolder, path)),
   download: async (path, to, options) => downloadFar(transport, inside(runFolder, path), to, options),
+  downloadMany: async (files, options) =>
+    downloadManyFar(
+      transport,
+      files.map((file) => ({ ...file, path: inside(runFolder, file.path) })),
+      options,
+    ),
 });
 
 function inside(root: string, path: string): string {

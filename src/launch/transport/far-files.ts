@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { RemoteError } from "../../core/errors.ts";
 import { sha256 } from "../../core/hash.ts";
 import { deadlineFor, DIFFERS, farScript, HASH_WORD, NOT_THERE } from "./far-script.ts";
+import { mustWrite } from "./full-disk.ts";
 import { failureOf, must } from "./must.ts";
 import type { Transport } from "./transport.ts";
 
@@ -21,7 +22,7 @@ export const readFar = async (
     limit,
     deadline: deadlineFor(end === undefined ? 0 : limit),
   });
-  if (outcome.kind === "exited" && outcome.code === NOT_THERE) throw missing(path);
+  if (outcome.kind === "exited" && outcome.code === NOT_THERE) throw missingFar(path);
   return must(outcome, `read ${path}`);
 };
 
@@ -37,7 +38,8 @@ export interface FarFile {
 
 /**
  * Writes a small file: beside the target, fsynced, verified by its digest there, renamed; missing parent folders are made.
- * A reader sees the old or the new content, never half. RemoteErrors `FAR_WRITE_FAILED`, `TRANSPORT_…`.
+ * A reader sees the old or the new content, never half. RemoteErrors `FAR_WRITE_FAILED`, `FAR_DISK_FULL`,
+ * `TRANSPORT_…`.
  */
 export const writeFar = async (transport: Transport, file: FarFile): Promise<void> => {
   const what = `write ${file.path}`;
@@ -52,7 +54,11 @@ export const writeFar = async (transport: Transport, file: FarFile): Promise<voi
       hint: "look at the free space and the quota of that disk",
     });
   }
-  must(outcome, what);
+  await mustWrite(transport, outcome, {
+    what,
+    folder: posix.dirname(file.path),
+    bytes: Buffer.byteLength(file.text),
+  });
 };
 
 // The temporary name holds the shell's number and the content's digest: two writers never share it.
@@ -98,7 +104,7 @@ exec find . -type f -exec stat --printf '%s %n\\0' -- {} +`;
 /** SHA-256 of a file, computed where it lies. RemoteErrors `ARTIFACT_MISSING`, `TRANSPORT_…`. */
 export const digestFar = async (transport: Transport, path: string): Promise<string> => {
   const outcome = await farScript(transport, DIGEST, [path], { deadline: DIGEST_DEADLINE });
-  if (outcome.kind === "exited" && outcome.code === NOT_THERE) throw missing(path);
+  if (outcome.kind === "exited" && outcome.code === NOT_THERE) throw missingFar(path);
   const digest = /^[0-9a-f]{64}/.exec(must(outcome, `read ${path}`).toString())?.[0];
   if (digest === undefined)
     throw new RemoteError("FAR_COMMAND_FAILED", `sha256sum said nothing about ${path}`);
@@ -119,5 +125,6 @@ export const sizeFar = async (transport: Transport, path: string): Promise<numbe
 const SIZE = `[ -f "$1" ] || exit ${NOT_THERE}
 exec stat -L -c %s -- "$1"`;
 
-const missing = (path: string): RemoteError =>
+/** There is no such file. */
+export const missingFar = (path: string): RemoteError =>
   new RemoteError("ARTIFACT_MISSING", `There is no ${path} there`);

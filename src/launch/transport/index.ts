@@ -2,6 +2,7 @@ export { downloadFar } from "./download.ts";
 export { farArtifacts } from "./far-artifacts.ts";
 export { digestFar, listFar, readFar, writeFar } from "./far-files.ts";
 export { farLog } from "./far-log.ts";
+export { mustWrite } from "./full-disk.ts";
 export type { TransportWorld } from "./framed-transport.ts";
 export { isLasting } from "./lasting.ts";
 export { localTransport } from "./local.ts";

@@ -6,7 +6,7 @@ import { RemoteError, systemText, UserError } from "../../core/errors.ts";
 import { sha256File } from "../../core/hash.ts";
 import type { JobInput } from "../schema.ts";
 import { deadlineFor, DIFFERS, farScript, HASH_WORD } from "./far-script.ts";
-import { must } from "./must.ts";
+import { mustWrite } from "./full-disk.ts";
 import type { ExecOutcome, Transport } from "./transport.ts";
 
 export interface UploadWays {
@@ -26,10 +26,11 @@ export const sendFile = async (ways: UploadWays, input: JobInput, there: number)
   await checkSource(source, input);
   // A part that is longer than the file was never one of it, and is removed there.
   const first = await sendFrom(ways, input, there > input.bytes ? 0 : there);
-  if (!isDamaged(first)) return void must(first, `send ${input.path}`);
+  const writing = { what: `send ${input.path}`, folder: posix.dirname(input.path), bytes: input.bytes };
+  if (!isDamaged(first)) return void (await mustWrite(ways.transport, first, writing));
   if ((await sha256File(source)) !== input.sha256) throw changedSource(source, "its digest is another one");
   const second = await sendFrom(ways, input, 0);
-  if (!isDamaged(second)) return void must(second, `send ${input.path}`);
+  if (!isDamaged(second)) return void (await mustWrite(ways.transport, second, writing));
   throw new RemoteError("UPLOAD_DAMAGED", `${input.path} arrived damaged twice`, {
     hint: "look at the free space, the quota and the health of that disk",
   });
@@ -63,7 +64,7 @@ async function sendFrom(ways: UploadWays, input: JobInput, offset: number): Prom
 
 // Written from the offset on without cutting, so that two senders of one file do no harm: both write the same bytes to the same
 // places. What is hashed is what lies there, not what came; and the very file that was hashed gets the name (a link to the open
-// file), never one that another sender has put in its place meanwhile.
+// file), never one that another sender has put in its place meanwhile. On a full disk the part goes, so that others can go on.
 const RECEIVE = `set -e
 ${HASH_WORD}
 umask "$5"
@@ -72,7 +73,11 @@ part="$1.part"
 [ ! -e "$part" ] || [ "$(stat -c %s -- "$part")" -le "$7" ] || rm -f -- "$part"
 : >> "$part"
 exec 3< "$part"
-dd "of=$part" bs=1M "seek=$3" oflag=seek_bytes iflag=fullblock conv=notrunc status=none
+said=$(dd "of=$part" bs=1M "seek=$3" oflag=seek_bytes iflag=fullblock conv=notrunc status=none 2>&1) || {
+  case $said in *[Ss]pace*left* | *[Qq]uota*) rm -f -- "$part" ;; esac
+  printf '%s\n' "$said" >&2
+  exit 1
+}
 [ ! -e "$1" ] || { rm -f -- "$part"; exit 0; }
 size=$(stat -L -c %s /dev/fd/3)
 [ "$size" -ge "$7" ] || exit ${DIFFERS}

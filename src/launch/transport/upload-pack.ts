@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { sha256 } from "../../core/hash.ts";
 import type { JobInput } from "../schema.ts";
 import { deadlineFor, DIFFERS, farScript } from "./far-script.ts";
-import { must } from "./must.ts";
+import { mustWrite } from "./full-disk.ts";
 import { changedSource, checkSource, type UploadWays } from "./upload-file.ts";
 import type { MissingInput } from "./upload-question.ts";
 
@@ -68,7 +68,8 @@ export const sendPack = async (ways: UploadWays, pack: readonly JobInput[]): Pro
     signal,
   });
   if (outcome.kind === "exited" && outcome.code === DIFFERS) return false;
-  must(outcome, `send ${pack.length} files to ${posix.dirname(pack[0]?.path ?? "")}`);
+  const folder = posix.dirname(pack[0]?.path ?? "");
+  await mustWrite(transport, outcome, { what: `send ${pack.length} files to ${folder}`, folder, bytes });
   ways.onBytes(bytes);
   return true;
 };

@@ -39,10 +39,11 @@ export const missingThere = async (
   return missing;
 };
 
-// A line for each path: its size and that of its part, or "-".
+// A line for each path: its size and that of its part, or "-". A part that is asked for is not one that everybody has forgotten.
 const SIZES = `for path; do
   size=$(stat -L -c %s -- "$path" 2>/dev/null) || size=-
   part=$(stat -L -c %s -- "$path.part" 2>/dev/null) || part=-
+  [ "$part" = - ] || touch -c -- "$path.part" 2>/dev/null || :
   echo "$size $part"
 done`;
 

@@ -1,6 +1,8 @@
 import type { JobInput } from "../schema.ts";
 import { RemoteError } from "../../core/errors.ts";
-import { missingThere } from "./upload-question.ts";
+import { farScript } from "./far-script.ts";
+import { bytesByFolder, mustFit } from "./full-disk.ts";
+import { missingThere, type MissingInput } from "./upload-question.ts";
 import { sendFile, type UploadWays } from "./upload-file.ts";
 import { inPacks, sendPack } from "./upload-pack.ts";
 import type { Transport } from "./transport.ts";
@@ -22,7 +24,7 @@ const LARGE = 32 * 1024 * 1024;
  * Brings the inputs that are not there yet to the far machine. One question tells what is missing; small files go together; another goes into
  * `PATH.part`, from where an earlier try stopped, is verified by its digest there and renamed. What is there already under its
  * name and size is never written again. Returns the files and bytes that were sent now.
- * RemoteErrors `INPUT_MISSING`, `INPUT_DIFFERS`, `UPLOAD_DAMAGED`, `TRANSPORT_…`; UserErrors `INPUT_CHANGED`, `INPUT_GONE`.
+ * RemoteErrors `INPUT_MISSING`, `INPUT_DIFFERS`, `UPLOAD_DAMAGED`, `FAR_DISK_FULL` (its half files are removed), `TRANSPORT_…`; UserErrors `INPUT_CHANGED`, `INPUT_GONE`.
  */
 export const ensureUploads = async (
   transport: Transport,
@@ -33,6 +35,7 @@ export const ensureUploads = async (
   const absent = missing.filter(({ input }) => input.source === null);
   if (absent.length > 0) throw notThere(absent.map(({ input }) => input.path));
   const total = missing.reduce((sum, { input, there }) => sum + input.bytes - there, 0);
+  if (total >= LARGE) await mustFit(transport, restByFolder(missing));
   let bytes = 0;
   const stop = new AbortController();
   const ways: UploadWays = {
@@ -70,9 +73,24 @@ export const ensureUploads = async (
   // The first failure ends the others, whose own failures say nothing.
   const failures = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
   const [first] = failures.toSorted((a, b) => Number(isAborted(a)) - Number(isAborted(b)));
-  if (first !== undefined) throw first;
-  return { sent: missing.length, bytes };
+  if (first === undefined) return { sent: missing.length, bytes };
+  // Half files would hold what space there is for ever, and nobody else could write either.
+  if (isFull(first))
+    await forgetParts(
+      transport,
+      single.map(({ input }) => input.path),
+    ).catch(() => undefined);
+  throw first;
 };
+
+const restByFolder = (missing: readonly MissingInput[]): ReadonlyMap<string, number> =>
+  bytesByFolder(missing.map(({ input, there }) => ({ path: input.path, bytes: input.bytes - there })));
+
+const isFull = (error: unknown): boolean => error instanceof RemoteError && error.code === "FAR_DISK_FULL";
+
+async function forgetParts(transport: Transport, paths: readonly string[]): Promise<void> {
+  await farScript(transport, 'for path; do rm -f -- "$path.part"; done', paths);
+}
 
 // A second connection is worth its handshake for many bytes only, and only where it can be made.
 async function wayFor(bytes: number, transport: Transport): Promise<Transport> {

@@ -38,8 +38,8 @@ realSuite("the environment on a small disk", { programs: ["mount", "umount"], ro
     try {
       const made = place({ folder: join(disk, "envs", "abc") });
       await expect(made.prepare()).rejects.toMatchObject({
-        code: "ENVIRONMENT_FAILED",
-        message: expect.stringContaining("No space left on device"),
+        code: "DISK_FULL",
+        message: expect.stringContaining("is full"),
       });
       expect(readdirSync(join(disk, "envs"))).toEqual(["abc.lock"]);
       execFileSync("mount", ["-o", "remount,size=200m", disk]);

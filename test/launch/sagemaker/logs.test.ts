@@ -132,9 +132,12 @@ awsSuite("logs of SageMaker", (python) => {
     it.each(["they are old", "the service no longer knows them"])("tokens are not used: %s", async (why) => {
       const ref = await submit();
       const say = await stream(ref, "algo-1-1");
+      const other = await stream(ref, "algo-2-1");
       await say([1, "a"], [2, "b"], [2, "c"]);
+      await other([1, "A"]);
       const first = await read(bench.launcher, ref, { offset: 0 });
       await say([2, "d"], [3, "e"]);
+      await other([1, "B"], [4, "C"]);
       const isOld = why === "they are old";
       const day = isOld ? 24 * 3_600_000 : 0;
       const clock: Clock = {
@@ -147,12 +150,12 @@ awsSuite("logs of SageMaker", (python) => {
           type: "InvalidParameterException",
           message: "The specified nextToken is invalid.",
         };
-        bench.service.proxy.fail({ target: /GetLogEvents$/, times: 1, how });
+        bench.service.proxy.fail({ target: /GetLogEvents$/, times: 2, how });
       }
       const later = await bench.another({}, clock);
       expect(await read(later, ref, first.cursor)).toMatchObject({
-        lines: ["d", "e"],
-        cursor: { offset: 5 },
+        lines: ["[algo-2] B", "d", "e", "[algo-2] C"],
+        cursor: { offset: 8 },
       });
       await later.close();
     });
@@ -183,6 +186,7 @@ awsSuite("logs of SageMaker", (python) => {
     let asked = 0;
     const desk = {
       bucket: openBucket(aws, bench.profile.bucket, null),
+      jobs: { describe: async () => undefined },
       clock: systemClock,
       pollSeconds: 1,
       streams: {

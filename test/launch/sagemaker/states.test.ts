@@ -81,6 +81,8 @@ describe("what a failed call tells about its effect", () => {
     [failure("RequestExpired", { $metadata: { httpStatusCode: 400 } }), "credentials"],
     [failure("UnrecognizedClientException", { $metadata: { httpStatusCode: 400 } }), "credentials"],
     [failure("InvalidClientTokenId", { $metadata: { httpStatusCode: 403 } }), "credentials"],
+    [failure("InvalidSignatureException", { $metadata: { httpStatusCode: 403 } }), "credentials"],
+    [failure("SignatureDoesNotMatch", { $metadata: { httpStatusCode: 403 } }), "credentials"],
     // A question for a head has no body that would say why.
     [failure("UnknownError", { $metadata: { httpStatusCode: 400 } }), "unclear"],
     [failure("Error", { code: "ECONNREFUSED" }), "unsent"],

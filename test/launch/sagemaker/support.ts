@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { systemClock, type Clock } from "../../../src/core/clock.ts";
 import { sha256 } from "../../../src/core/hash.ts";
@@ -14,6 +14,7 @@ import {
 } from "../../../src/launch/index.ts";
 import { standIn, temporaryFolder, type Step } from "../support.ts";
 import { CREDENTIALS } from "../../real/aws/bucket-sync.ts";
+import type { Image } from "../../real/aws/container.ts";
 import { startService, type Service } from "../../real/aws/service.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -42,11 +43,18 @@ export const profileWith = (settings: Readonly<Record<string, unknown>> = {}): P
   return profile;
 };
 
+// That a secret has come is told by its digest.
+const TELLS = `import hashlib, os
+if "PLANTED_SECRET" in os.environ:
+    print(hashlib.sha256(os.environ["PLANTED_SECRET"].encode()).hexdigest(), flush=True)
+`;
+
 /** The stand-in payload with the real adapter beside it. */
 export const standInContainer = (folder: string): string => {
   const payload = standIn(folder);
   for (const name of readdirSync(adapter).filter((one) => /^sagemaker.*\.py$/.test(one)))
     copyFileSync(join(adapter, name), join(payload, "understudy_payload", name));
+  writeFileSync(join(payload, "understudy_payload/__init__.py"), TELLS);
   return payload;
 };
 
@@ -114,9 +122,10 @@ export interface AwsBench {
 export const awsBench = async (
   python: string,
   settings: Readonly<Record<string, unknown>> = {},
+  image?: Image,
 ): Promise<AwsBench> => {
   const folder = temporaryFolder();
-  const service = await startService(python, folder.path);
+  const service = await startService(python, folder.path, image);
   const profile = profileWith({ endpoint: service.url, ...settings });
   await service.bucket.create(profile.bucket);
   const payload = standInContainer(folder.path);

@@ -38,6 +38,7 @@ describe("what is refused without asking anybody", () => {
     ],
     ["BUCKET_INVALID", { bucket: "s3://bucket/key" }],
     ["INSTANCE_TYPE_INVALID", { instanceType: "p5.48xlarge" }],
+    ["INSTANCE_TYPE_INVALID", { evaluation: { instanceType: "g6e" } }],
     ["TAG_VALUE_TOO_LONG", { tags: { note: "x".repeat(257) } }],
     ["TAG_INVALID", { tags: { "aws:own": "x" } }],
     [

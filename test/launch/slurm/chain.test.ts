@@ -19,6 +19,9 @@ const filesOf = ({ run }: Chain): RunFiles => {
     claims: new Map(
       names.filter((name) => /^claims\/[^/]+$/.test(name)).map((name) => [name.slice("claims/".length), ""]),
     ),
+    unread: null,
+    isLocal: true,
+    secrets: [],
   };
 };
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { systemClock } from "../../../src/core/clock.ts";
+import { systemClock, type Clock } from "../../../src/core/clock.ts";
 import {
   LauncherProfile,
   markerOf,
@@ -12,7 +12,7 @@ import {
 } from "../../../src/launch/index.ts";
 import { temporaryFolder } from "../support.ts";
 
-const PROGRAMS = ["sbatch", "squeue", "sacct", "scancel", "scontrol"] as const;
+const PROGRAMS = ["sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo"] as const;
 
 /** A launcher on stand-ins of Slurm's commands that note how they are called: for what needs no cluster. */
 export interface CommandsBench {
@@ -30,6 +30,7 @@ export interface CommandsSettings {
   readonly programs?: Partial<Record<(typeof PROGRAMS)[number], string>>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  readonly clock?: Clock;
 }
 
 export const commandsBench = async (settings: CommandsSettings = {}): Promise<CommandsBench> => {
@@ -51,7 +52,7 @@ export const commandsBench = async (settings: CommandsSettings = {}): Promise<Co
     ...settings.profile,
   });
   const launcher = await openLauncher(profile, {
-    clock: systemClock,
+    clock: settings.clock ?? systemClock,
     environment: { PATH: `${bin}:/usr/bin:/bin`, HOME: folder, ...settings.environment },
     payload: resolve(import.meta.dirname, "../../../launchers/payload"),
     ...(settings.signal === undefined ? {} : { signal: settings.signal }),

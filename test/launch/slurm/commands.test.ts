@@ -68,33 +68,63 @@ describe("a model that the node fetches with the hub's token", () => {
 });
 
 describe("a node to be avoided that the cluster does not know", () => {
-  const sbatch = `case "$*" in *gone9*) echo 'sbatch: error: Batch job submission failed: Invalid node name specified' >&2; exit 1 ;; esac; echo 4711`;
+  const sbatch = `case "$*" in *gone*) echo 'sbatch: error: Batch job submission failed: Invalid node name specified' >&2; exit 1 ;; esac; echo 4711`;
+  const scontrol = `[ "$2" = hostnames ] && echo "$3" | tr , '\\n'`;
+  const programs = { sbatch, scontrol, sinfo: "printf 'n3\\nn3\\nn7\\n'" };
   const excluded = (words: readonly string[] | undefined): string | undefined =>
     words?.find((word) => word.startsWith("--exclude="));
 
-  it("is left out once, the profile's own stay, and the answer says so", async () => {
-    const bench = await commandsBench({ profile: { chain: 2, exclude: ["n7"] }, programs: { sbatch } });
+  it("is left out, the others stay, whoever named them, and the answer says so", async () => {
+    const bench = await commandsBench({ profile: { chain: 2, exclude: ["n7", "gone1"] }, programs });
     const plan = bench.plan(bench.job(), { excludedNodes: ["gone9", "n3"] });
     expect(await bench.launcher.submit(plan)).toMatchObject({
       outcome: "accepted",
       refs: [{ jobs: [{ link: 1 }, { link: 2 }] }],
-      note: "the nodes gone9, n3 are not avoided: Batch job submission failed: Invalid node name specified",
+      note: "not avoided, as the cluster does not know it: gone1, gone9",
     });
     expect(bench.calls("sbatch").map(excluded)).toEqual([
-      "--exclude=n7,gone9,n3",
-      "--exclude=n7",
-      "--exclude=n7",
+      "--exclude=n7,gone1,gone9,n3",
+      "--exclude=n7,n3",
+      "--exclude=n7,n3",
     ]);
   });
 
-  it("is an error of the profile when that names it", async () => {
-    const bench = await commandsBench({ profile: { exclude: ["gone9"] }, programs: { sbatch } });
-    const answer = await bench.launcher.submit(bench.plan(bench.job(), { excludedNodes: ["n3"] }));
+  it("is the only one: nothing is avoided", async () => {
+    const bench = await commandsBench({ profile: { exclude: ["gone1"] }, programs });
+    expect(await bench.launcher.submit(bench.plan(bench.job()))).toMatchObject({ outcome: "accepted" });
+    expect(bench.calls("sbatch").map(excluded)).toEqual(["--exclude=gone1", undefined]);
+  });
+
+  it.each(["exit 1", "echo 'no such thing' >&2"])(
+    "while it does not say which (%s), is asked again",
+    async (sinfo) => {
+      const bench = await commandsBench({
+        profile: { exclude: ["gone1"] },
+        programs: { ...programs, sinfo },
+      });
+      const plan = bench.plan(bench.job());
+      expect(await bench.launcher.submit(plan)).toMatchObject({
+        outcome: "rejected",
+        reason: expect.stringContaining("Invalid node name"),
+        retry: "unreachable",
+      });
+      expect(bench.calls("sbatch")).toHaveLength(1);
+    },
+  );
+
+  it("is an error when another name than these is meant", async () => {
+    const refusing =
+      "echo 'sbatch: error: Batch job submission failed: Invalid node name specified' >&2; exit 1";
+    const bench = await commandsBench({
+      profile: { exclude: ["n3"], extra: ["--nodelist=gone1"] },
+      programs: { ...programs, sbatch: refusing },
+    });
+    const answer = await bench.launcher.submit(bench.plan(bench.job()));
     expect(answer).toEqual({
       outcome: "rejected",
       reason: "Batch job submission failed: Invalid node name specified",
     });
-    expect(bench.calls("sbatch").map(excluded)).toEqual(["--exclude=gone9,n3", "--exclude=gone9"]);
+    expect(bench.calls("sbatch")).toHaveLength(1);
   });
 });
 

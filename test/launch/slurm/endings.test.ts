@@ -108,8 +108,13 @@ realSuite("how a job ends, or does not begin:", { programs: LAB_PROGRAMS, root: 
     const ref = await bench.submit(job);
     await bench.running(ref);
     const twin = lab.run(plan.argv, "user").trim();
-    const second: SlurmRef = { ...ref, jobs: [{ id: twin, link: 1 }] };
+    // As if another project had submitted it, with a token of its own.
+    const second: SlurmRef = { ...ref, jobs: [{ id: twin, link: 1 }], token: "another" };
     expect(await bench.ended(second)).toMatchObject({ cause: "fenced" });
+    await bench.seen(ref, () => stateOf(second) === "FAILED");
+    expect(lab.run(["scontrol", "show", "job", twin])).toContain("ExitCode=75:0");
+    // To who has that token, the job that won is its own, whichever it is.
+    expect(await bench.observe({ ...second, token: ref.token })).toMatchObject({ state: "running" });
     expect(await bench.observe(ref)).toMatchObject({ phase: "live", state: "running" });
     bench.touch(job, "go");
     expect(await bench.ended(ref)).toMatchObject({ result: { exitCode: 0 } });

@@ -111,6 +111,26 @@ describe("a Slurm plan", () => {
     expect(made.argv).toContain("--chdir=/lustre/100%j/runs/x/attempts/1");
   });
 
+  it("has the node checked for held memory and for its driver, and containers ended by their daemon", () => {
+    const jobOf = (profile: ReturnType<typeof slurmProfile>): string =>
+      planSlurm(slurmJob(profile), slurmAttempt(), { profile, world: WORLD, cuda: "13.0" }).files.find(
+        ({ path }) => path.endsWith("/job.sh"),
+      )?.text ?? "";
+    expect(jobOf(slurmProfile())).toContain(" --gpus 8 --max-held 1024 --cuda 13.0 ");
+    expect(jobOf(slurmProfile())).not.toContain("--containers");
+    const container = { engine: "docker", image: `r/u@sha256:${"0".repeat(64)}` };
+    expect(jobOf(slurmProfile({ container }))).toContain(" --gpus 8 --max-held 1024 --containers docker ");
+    expect(jobOf(slurmProfile({ device: "cpu" }))).not.toMatch(/--gpus|--max-held|--cuda/);
+  });
+
+  it("keeps what may hold a token to its owner: setup lines and the environment", () => {
+    const { files } = plan({ setup: ["export INDEX_TOKEN=of-the-site"] });
+    const holders = files.filter(({ text }) => /of-the-site|^export [A-Z_]+=/m.test(text));
+    expect(holders.map(({ path, mode }) => [path.split("/").at(-1), mode.toString(8)])).toEqual([
+      ["job.sh", "600"],
+    ]);
+  });
+
   it("puts the fence last", () => {
     expect(plan().files.at(-1)?.path).toMatch(/\/fence$/);
   });

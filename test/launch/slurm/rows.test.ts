@@ -155,11 +155,14 @@ describe("variables of an outer job", () => {
 describe("what lies on the far disk", () => {
   it("is read whatever is in the files", () => {
     const evidence = readEvidence(
-      "N1796163896\nR/runs/a\nFSTOP\n+cancel\nCus-a-a1.link-1 17\nCus-a-a1 \nA1\nFattempts/1/result.json\n+{\n+R/not/a/run\nR/runs/b\n",
+      "N1796163896\nR/runs/a\nL\nSsecrets\nFSTOP\n+cancel\nCus-a-a1.link-1 17\nCus-a-a1 \nA1\nFattempts/1/result.json\n+{\n+R/not/a/run\nR/runs/b\nUls: cannot open \nUand more\n",
     );
     if (!evidence.worked) throw new Error(evidence.why);
     expect([...evidence.runs.keys()]).toEqual(["/runs/a", "/runs/b"]);
     const run = evidence.runs.get("/runs/a");
+    expect(run).toMatchObject({ unread: null, isLocal: true, secrets: ["secrets"] });
+    const other = evidence.runs.get("/runs/b");
+    expect(other).toMatchObject({ unread: "ls: cannot open", isLocal: false, secrets: [] });
     expect(run?.files.get("attempts/1/result.json")).toBe("{\nR/not/a/run\n");
     expect(run?.claims).toEqual(
       new Map([
@@ -172,10 +175,12 @@ describe("what lies on the far disk", () => {
 
   it("of a submission says what sbatch had answered", () => {
     const looked = readSubmission(
-      "attempt 1\nattempt 2\nclaim 1 17\nat\n+1796163896\nlink 1 40\ncode\n+0\nout\n+17;gpu2\nerr\nlink 2 4\nout\nerr\n+sbatch: error: x y\n+and more\ndiffers /runs/a b/job.sh\nend\n",
+      "now 1796163999\nattempt 1\nattempt 2\nbegun 2\nclaim 1 17\nat\n+1796163896\nlink 1 40\ncode\n+0\nout\n+17;gpu2\nerr\nlink 2 4\nout\nerr\n+sbatch: error: x y\n+and more\ndiffers /runs/a b/job.sh\nend\n",
     );
     if (!looked.worked) throw new Error(looked.why);
     expect(looked.record).toEqual({
+      now: 1_796_163_999,
+      begun: new Set([2]),
       begunAt: 1_796_163_896_000,
       newest: 2,
       claims: new Map([[1, "17"]]),

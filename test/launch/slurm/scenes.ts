@@ -56,14 +56,23 @@ export interface Told {
   readonly files?: Readonly<Record<string, string>>;
   readonly claims?: Readonly<Record<string, string>>;
   readonly whole?: boolean;
+  /** The cluster does not say who we are. */
+  readonly nobody?: boolean;
+  /** The files lie on a network filesystem. */
+  readonly network?: boolean;
+  readonly token?: string;
 }
 
 export const sceneOf = (told: Told): Scene => {
-  const ref = refOf(told.links, told.number);
+  const token = told.token === undefined ? {} : { token: told.token };
+  const ref = { ...refOf(told.links, told.number), ...token };
   const run: RunFiles = {
     files: new Map(Object.entries(told.files ?? {})),
     claims: new Map(Object.entries(told.claims ?? {})),
     attempts: [1],
+    unread: null,
+    isLocal: told.network !== true,
+    secrets: [],
   };
   const rows = typeof told.accounts === "object" ? told.accounts : {};
   const state: AccountsState =
@@ -84,7 +93,7 @@ export const sceneOf = (told: Told): Scene => {
       isYoung: told.young === true,
     })),
     evidence: attemptEvidence(ref, run),
-    uid: US,
+    uid: told.nobody === true ? null : US,
     accounts: state,
     isQueueWhole: told.whole ?? true,
     now: NOW,

@@ -78,6 +78,14 @@ describe("the plan of a job over SSH", () => {
     expect(text).toContain("TEST_SECRET");
   });
 
+  it("keeps what may hold a token to its owner: setup lines and the environment", async () => {
+    const { plan } = await planOf({ setup: ["export INDEX_TOKEN=of-the-site"] });
+    const holders = plan.files.filter(({ text }) => /of-the-site|^export [A-Z_]+=/m.test(text));
+    expect(holders.map(({ path, mode }) => [path.split("/").at(-1), mode.toString(8)])).toEqual([
+      ["start.sh", "600"],
+    ]);
+  });
+
   it("sends what is not there by other means", async () => {
     const inputs = [input("payload", "/here/code"), input("model", null), input("data", null)];
     const roles = async (stage: Record<string, string>): Promise<readonly string[]> =>

@@ -17,11 +17,23 @@ const GROUP = "/aws/sagemaker/TrainingJobs";
 const BEAT = 50;
 const ChannelList = z.tuple([z.object({ prefix: z.string() })], z.string());
 
+/** Parts of this machine that stand for an image of ours. */
+export interface Image {
+  readonly python: string;
+  /** Folder that holds `understudy_payload`. */
+  readonly payload: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const IN_IMAGE = "/opt/understudy/env/bin/python";
+
 export interface ContainerWorld {
   readonly folder: string;
   readonly python: string;
   readonly moto: string;
   readonly bucket: ServiceBucket;
+  /** What an image of ours brings: an environment in /opt/understudy/env with the payload in it. */
+  readonly image?: Image | undefined;
   /** Whether files of the checkpoint folder are copied to the bucket right now. */
   readonly copies: () => boolean;
 }
@@ -97,16 +109,18 @@ async function bring(channel: Channel, root: string, bucket: ServiceBucket): Pro
 async function startProgram(
   request: CreateTrainingJobRequest,
   root: string,
-  { python, moto, folder }: ContainerWorld,
+  { python, moto, folder, image }: ContainerWorld,
 ): Promise<ChildProcess> {
   const bin = join(folder, "bin");
   await mkdir(bin, { recursive: true });
-  await writeFile(join(bin, "python3"), `#!/bin/sh\nexec '${python}' "$@"\n`, { mode: 0o755 });
+  const starter = `#!/bin/sh\nexec '${image?.python ?? python}' "$@"\n`;
+  await writeFile(join(bin, "python3"), starter, { mode: 0o755 });
   const inside = (text: string): string => text.replaceAll("/opt/ml/", `${root}/`);
   const { ContainerEntrypoint = [], ContainerArguments = [] } = request.AlgorithmSpecification ?? {};
   const [program = "", ...args] = [...ContainerEntrypoint, ...ContainerArguments].map(inside);
   const environment = Object.entries(request.Environment ?? {}).map(([name, value]) => [name, inside(value)]);
-  return spawn(program === "python3" ? join(bin, "python3") : program, args, {
+  const isPython = program === "python3" || program === IN_IMAGE;
+  return spawn(isPython ? join(bin, "python3") : program, args, {
     cwd: root,
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
@@ -119,6 +133,7 @@ async function startProgram(
       AWS_ENDPOINT_URL: moto,
       UNDERSTUDY_OPT_ML: root,
       UNDERSTUDY_FENCE_SECONDS: "0.2",
+      ...(image === undefined ? {} : { PYTHONPATH: image.payload, ...image.environment }),
       ...Object.fromEntries(environment),
     },
   });

@@ -14,6 +14,8 @@ export interface Fault {
     | "cut"
     /** A page of the log without events, but with another token. */
     | "empty-page"
+    /** Something on the way answers in the service's place: 404, with a page for people. */
+    | "gateway"
     | { readonly status: number; readonly type: string; readonly message: string };
 }
 

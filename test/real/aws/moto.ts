@@ -7,7 +7,8 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { messageOf } from "../../../src/core/errors.ts";
 import { sha256 } from "../../../src/core/hash.ts";
 import { runProgram } from "../../../src/core/process.ts";
-import { findPython, withProcessLock } from "../../../src/launch/index.ts";
+import { withProcessLock } from "../../../src/core/process-lock.ts";
+import { findPython } from "../../../src/launch/index.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const requirements = join(import.meta.dirname, "requirements.txt");

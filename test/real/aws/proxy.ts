@@ -85,7 +85,10 @@ function cut(outgoing: ServerResponse, { status, headers, body }: Reply): void {
   outgoing.write(body.subarray(0, body.length / 2), () => setTimeout(() => outgoing.destroy(), 50));
 }
 
+const PAGE = Buffer.from("<html><body>This network needs you to sign in</body></html>");
+
 function refusal(how: Exclude<Fault["how"], "drop-before" | Late>): Reply {
+  if (how === "gateway") return { status: 404, headers: { "content-type": "text/html" }, body: PAGE };
   if (how === "throttle") return refused(400, "ThrottlingException", "Rate exceeded");
   if (how === "server-error") return refused(500, "InternalFailure", "We are sorry");
   return refused(how.status, how.type, how.message);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
 import { REGION, serviceBucket, type ServiceBucket } from "./bucket-sync.ts";
-import { startContainer, type Container } from "./container.ts";
+import { startContainer, type Container, type Image } from "./container.ts";
 import { startMoto } from "./moto.ts";
 import { description, isLive, listing, nameIn, type Words } from "./answers.ts";
 import { json, refused, startProxy, type Call, type Proxy, type Reply } from "./proxy.ts";
@@ -26,6 +26,8 @@ export interface Service {
   readonly bucket: ServiceBucket;
   /** Names of the jobs in the order in which they were made. */
   readonly jobs: () => readonly string[];
+  /** What a job was asked for with. */
+  readonly request: (job: string) => CreateTrainingJobRequest;
   /** Sets what is said of a job; for states that no container here brings about. */
   say(job: string, words: Words): void;
   /** Takes the spot instance back, and gives another. `hard`: without a word to the program. */
@@ -43,7 +45,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export const startService = async (python: string, folder: string): Promise<Service> => {
+export const startService = async (python: string, folder: string, image?: Image): Promise<Service> => {
   const moto = await startMoto(python);
   const bucket = serviceBucket(moto.url);
   const jobs = new Map<string, Job>();
@@ -61,7 +63,7 @@ export const startService = async (python: string, folder: string): Promise<Serv
     job.containers += 1;
     const place = join(folder, "containers", `${name}-${job.containers}`);
     mkdirSync(place, { recursive: true });
-    const world = { folder: place, python, moto: moto.url, bucket, copies: () => settings.copies };
+    const world = { folder: place, python, moto: moto.url, bucket, image, copies: () => settings.copies };
     const container = await startContainer(job.request, world);
     job.container = container;
     if (job.stopped) container.term();
@@ -163,6 +165,11 @@ export const startService = async (python: string, folder: string): Promise<Serv
     proxy,
     bucket,
     jobs: () => [...jobs.keys()],
+    request: (name) => {
+      const job = jobs.get(name);
+      if (job === undefined) throw new Error(`no job ${name}`);
+      return job.request;
+    },
     say,
     begun: async (name) => {
       const { root, ended } = await containerOf(name);

@@ -27,7 +27,7 @@ def adapter(model: Path, folder: Path) -> Path:
         if "lora_B" in name:
             torch.nn.init.normal_(parameter, std=0.5)
     tuned.save_pretrained(folder)
-    write_marker(folder, {"step": 1, "kind": "adapter"})
+    write_marker(folder, {"step": 1, "kind": "adapter"}, lambda: None)
     return folder
 
 
@@ -38,7 +38,7 @@ def full(model: Path, folder: Path) -> Path:
     for parameter in thinker.model.parameters():
         parameter.data += torch.randn_like(parameter) * 0.1
     thinker.save_pretrained(folder)
-    write_marker(folder, {"step": 1, "kind": "full"})
+    write_marker(folder, {"step": 1, "kind": "full"}, lambda: None)
     return folder
 
 

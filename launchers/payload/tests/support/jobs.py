@@ -81,11 +81,12 @@ def run(folder: Path, value: dict[str, Any]) -> int:
     return subprocess.run(command(path, value["kind"]), env=environment()).returncode
 
 
-def run_killed_in_save(folder: Path, value: dict[str, Any], step: int) -> int:
-    """Run a training job that dies by SIGKILL while it saves this step."""
+def run_killed_in_save(folder: Path, value: dict[str, Any], step: int, point: str) -> int:
+    """Run a training job that dies by SIGKILL at this point of saving this step."""
     root = Path(__file__).resolve().parents[2]
     words = [sys.executable, "-m", "support.killed_in_save", "train", "--manifest", str(write(folder, value))]
-    environ = environment(PYTHONPATH=f"{root}{os.pathsep}{root / 'tests'}", KILL_IN_SAVE=str(step))
+    path = f"{root}{os.pathsep}{root / 'tests'}"
+    environ = environment(PYTHONPATH=path, KILL_AT=f"{step}:{point}", OUTPUT=value["paths"]["output"])
     return subprocess.run(words, env=environ).returncode
 
 

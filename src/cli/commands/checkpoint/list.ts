@@ -1,17 +1,19 @@
 import { listCheckpoints, selectCheckpoints } from "../../../checkpoint/index.ts";
-import { advanceRun } from "../../../workflow/index.ts";
+import { advanceRun, runIdOf } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import { bytesText } from "../../quantities.ts";
 import { inShop } from "../../shop.ts";
 import { tableLines } from "../../table.ts";
+import { RUN } from "../run/run-argument.ts";
 
 export const checkpointList = defineCommand({
-  positionals: { run: { describe: "Run id" } },
+  positionals: { run: RUN },
   options: {},
   json: true,
   details: "Complete checkpoints only: one whose save was not finished is not a checkpoint.",
-  handler: async ({ run }, context) =>
+  handler: async ({ run: typed }, context) =>
     inShop(context, async (shop) => {
+      const run = runIdOf(shop.store, typed);
       await advanceRun(shop, run, "look");
       const manifests = await listCheckpoints(shop.project, run);
       const { lowestDevLoss, last } = selectCheckpoints(manifests);

@@ -4,7 +4,7 @@ import { bytesText, countText } from "../../quantities.ts";
 import { summaryOf } from "./summary.ts";
 
 export const datasetCheck = defineCommand({
-  positionals: { name: { describe: "Data set: datasets/NAME.yaml" } },
+  positionals: { name: { describe: "Data set: datasets/NAME.yaml", complete: "dataset" } },
   options: {},
   json: true,
   details:

@@ -22,7 +22,7 @@ import { summaryOf } from "./summary.ts";
 const MOST_THREADS = 4;
 
 export const datasetPack = defineCommand({
-  positionals: { name: { describe: "Data set: datasets/NAME.yaml" } },
+  positionals: { name: { describe: "Data set: datasets/NAME.yaml", complete: "dataset" } },
   options: {
     strict: { type: "boolean", describe: "Stop at the first dialogue that would be dropped" },
     allow: {

@@ -8,7 +8,7 @@ import { showDrops, showNear } from "./show-left-out.ts";
 import { showOverview, showRole } from "./show-overview.ts";
 
 export const datasetShow = defineCommand({
-  positionals: { name: { describe: "Data set: datasets/NAME.yaml" } },
+  positionals: { name: { describe: "Data set: datasets/NAME.yaml", complete: "dataset" } },
   options: {
     role: { type: "string", value: "ROLE", describe: "Only this role, by id, name or file stem" },
     split: { type: "string", value: "SPLIT", choices: SPLITS, describe: "List the dialogues of this split" },

@@ -5,7 +5,7 @@ import { pairLines } from "../../table.ts";
 import { planFile, SET_OPTION } from "./plan-file.ts";
 
 export const recipeCheck = defineCommand({
-  positionals: { file: { describe: "Recipe (YAML)" } },
+  positionals: { file: { describe: "Recipe (YAML)", complete: "recipe" } },
   options: { set: SET_OPTION },
   json: true,
   details:

@@ -7,7 +7,7 @@ import { planFile, SET_OPTION } from "./plan-file.ts";
 const WIDE = 120;
 
 export const recipeExplain = defineCommand({
-  positionals: { file: { describe: "Recipe (YAML)" } },
+  positionals: { file: { describe: "Recipe (YAML)", complete: "recipe" } },
   options: { set: SET_OPTION },
   json: true,
   details:

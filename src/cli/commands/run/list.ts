@@ -1,22 +1,29 @@
-import { summariesOf, type RunSummary } from "../../../workflow/index.ts";
+import { summariesOf, type RunSummary, type Shop } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { askOf, LOOK_OPTIONS } from "./look-options.ts";
 import { inShop } from "../../shop.ts";
 import { tableLines, type Column } from "../../table.ts";
 
 export const runList = defineCommand({
   positionals: {},
-  options: { all: { type: "boolean", describe: "Evaluation jobs too, not only training runs" } },
+  options: {
+    all: { type: "boolean", describe: "Evaluation jobs too, not only training runs" },
+    ...LOOK_OPTIONS,
+  },
   json: true,
   details:
-    "Looks at every run that has not ended first, with one question to each launcher, so that what it prints is what is true " +
-    "now. It starts nothing: whoever watches a run (run watch, run logs -f, quickstart) does.",
-  handler: async ({ all }, context) =>
+    "Looks at every run that has not ended, with one question to each cluster for all of its runs, and with none where this " +
+    "project has asked it a moment ago (pollSeconds of the profile) or somebody watches. It starts nothing: whoever watches " +
+    "(run watch, run logs -f, quickstart) does.",
+  examples: ["understudy run list", "understudy run list --json --offline"],
+  handler: async ({ all, fresh, offline }, context) =>
     inShop(context, async (shop) => {
-      const summaries = (await summariesOf(shop)).filter(({ run }) => all || run.kind === "train");
+      const kind = all ? {} : ({ kind: "train" } as const);
+      const summaries = await summariesOf(shop, undefined, { ask: askOf({ fresh, offline }), ...kind });
       context.print.result(summaries.map(asJson), () =>
         summaries.length === 0
-          ? ["no runs yet; start one: understudy run start recipes/quickstart.yaml"]
+          ? [nothingYet(shop, all)]
           : tableLines({
               title: context.print.style.bold,
               width: context.columns,
@@ -26,6 +33,13 @@ export const runList = defineCommand({
       );
     }),
 });
+
+function nothingYet(shop: Shop, all: boolean): string {
+  const others = !all && shop.store.runNames().length > 0;
+  return others
+    ? "no training runs, only jobs that belong to some: understudy run list --all"
+    : "no runs yet; start one: understudy run start recipes/quickstart.yaml";
+}
 
 // For programs and people alike; the lock is long, and `run show` has it.
 function asJson({ run, attempts, lastSeen, isStale, ...rest }: RunSummary): Record<string, unknown> {
@@ -48,7 +62,7 @@ function columnsFor(context: Context, all: boolean): readonly Column[] {
   if (isPiped(context)) return [...base, { title: "last seen" }, { title: "reason", most: MOST_REASON }];
   return [
     ...base,
-    { title: "recipe", most: 30 },
+    ...(all ? [] : [{ title: "recipe", most: 30 }]),
     { title: "reason", below: true },
     { title: "next", below: true },
   ];
@@ -63,5 +77,5 @@ function rowOf(
   const base = [run.id, ...(all ? [run.kind] : []), state, String(attempts.length)];
   if (isPiped(context)) return [...base, lastSeen ?? "-", trouble ?? run.reason];
   const then = trouble === null ? next : `it could not be looked at: ${trouble}`;
-  return [...base, run.kind === "train" ? run.name : "", run.reason, then];
+  return [...base, ...(all ? [] : [run.name]), run.reason, context.typed(then)];
 }

@@ -1,10 +1,11 @@
-import { runLogs } from "../../../workflow/index.ts";
+import { runIdOf, runLogs } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
+import { RUN } from "./run-argument.ts";
 
 export const runLogsCommand = defineCommand({
-  positionals: { run: { describe: "Run id" } },
+  positionals: { run: RUN },
   options: {
     follow: {
       type: "boolean",
@@ -16,9 +17,10 @@ export const runLogsCommand = defineCommand({
   details:
     "Prints what the program printed, over all attempts, each line once and as it is. A line of dashes stands where another " +
     "attempt begins to speak. Each call begins at the beginning; within -f a broken connection goes on where it was.",
-  handler: async ({ run, follow }, context) =>
+  handler: async ({ run: word, follow }, context) =>
     inShop(context, async (shop) => {
-      for await (const { text } of runLogs(shop, { runId: run, follow })) context.print.line(text);
+      const run = runIdOf(shop.store, word);
+      for await (const { text } of runLogs(shop, { runId: run, follow })) context.print.quote(text);
       if (follow) context.print.line(runLine(shop.store.getRun(run)));
     }),
 });

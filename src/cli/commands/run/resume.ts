@@ -1,18 +1,24 @@
-import { followToSuccess, resumeRun } from "../../../workflow/index.ts";
+import { followToSuccess, resumeRun, runIdOf } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
+import { accepted } from "./accepted.ts";
+import { RUN } from "./run-argument.ts";
 
 export const runResume = defineCommand({
-  positionals: { run: { describe: "Run id" } },
+  positionals: { run: RUN },
   options: { follow: { type: "boolean", alias: "f", describe: "Watch the run until it ends" } },
   json: true,
   details:
     "Opens another attempt of a run that was stopped or failed; it goes on from its newest complete checkpoint.",
-  handler: async ({ run: id, follow }, context) =>
+  handler: async ({ run: word, follow }, context) =>
     inShop(context, async (shop) => {
+      const id = runIdOf(shop.store, word);
       const resumed = await resumeRun(shop, id);
-      const run = follow ? await followToSuccess(shop, id) : resumed;
-      context.print.result({ ...run, lock: undefined }, () => [runLine(run)]);
+      const run = follow ? await followToSuccess(shop, id) : accepted(resumed);
+      context.print.result({ ...run, lock: undefined }, () => [
+        runLine(run),
+        ...(follow ? [] : [`next: understudy run logs ${id} -f`]),
+      ]);
     }),
 });

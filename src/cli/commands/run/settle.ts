@@ -1,10 +1,11 @@
-import { settleRun } from "../../../workflow/index.ts";
+import { runIdOf, settleRun } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
+import { RUN } from "./run-argument.ts";
 
 export const runSettle = defineCommand({
-  positionals: { run: { describe: "Run id" } },
+  positionals: { run: RUN },
   options: {
     as: {
       type: "string",
@@ -28,8 +29,9 @@ export const runSettle = defineCommand({
     'understudy run settle RUN --as failed --because "the node was reinstalled"',
     'understudy run settle RUN --as cancelled --because "the host was given back"',
   ],
-  handler: async ({ run: runId, as, because }, context) =>
+  handler: async ({ run: word, as, because }, context) =>
     inShop(context, async (shop) => {
+      const runId = runIdOf(shop.store, word);
       const run = await settleRun(shop, { runId, as, because });
       context.print.result({ ...run, lock: undefined }, () => [runLine(run)]);
     }),

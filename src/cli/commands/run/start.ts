@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { planText } from "../../../launch/index.ts";
 import {
   followToSuccess,
-  freshRunId,
   jobSummary,
   planOf,
   planTrainingRun,
@@ -17,20 +16,23 @@ import type { Context } from "../../context.ts";
 import { countText } from "../../quantities.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
+import { accepted } from "./accepted.ts";
 import { estimateLines } from "./estimate-lines.ts";
 import { commandLine, summaryLines } from "./summary-lines.ts";
 
 export const runStart = defineCommand({
-  positionals: { recipe: { describe: "Recipe (YAML)" } },
+  positionals: { recipe: { describe: "Recipe file, e.g. recipes/quickstart.yaml", complete: "recipe" } },
   options: {
     on: {
       type: "string",
       describe: "Launcher profile: launchers/NAME.yaml",
       default: "local",
       value: "NAME",
+      complete: "profile",
     },
     set: { type: "string", many: true, describe: "Override one value", value: "PATH=VALUE" },
     dryRun: { type: "boolean", describe: "Print the plan that would be sent, and start nothing" },
+    verbose: { type: "boolean", describe: "With --dry-run: each file of the payload, too" },
     follow: { type: "boolean", alias: "f", describe: "Watch the run until it ends" },
     force: { type: "boolean", describe: "Start although a check failed; recorded with the run" },
   },
@@ -43,34 +45,37 @@ export const runStart = defineCommand({
     "understudy run start recipes/quickstart.yaml --set training.learningRate=2e-3 -f",
     "understudy run start recipes/speechrole-agent.yaml --on my-slurm --dry-run",
   ],
-  handler: async ({ recipe, on, set, dryRun, follow, force }, context) =>
+  handler: async ({ recipe, on, set, dryRun, verbose, follow, force }, context) =>
     inShop(context, async (shop) => {
       const request: TrainingRequest = {
         recipe: resolve(context.cwd, recipe),
         folder: context.cwd,
         set,
         profile: on,
-        runId: freshRunId(shop, "run"),
         force,
       };
-      return dryRun ? plan(shop, context, request) : start(shop, context, request, follow);
+      return dryRun ? plan(shop, context, request, verbose) : start(shop, context, request, follow);
     }),
 });
 
-async function plan(shop: Shop, { print }: Context, request: TrainingRequest): Promise<void> {
+async function plan(
+  shop: Shop,
+  { print }: Context,
+  request: TrainingRequest,
+  verbose: boolean,
+): Promise<void> {
   const { job, resolution, estimate, notes } = await planTrainingRun(shop, request);
   const warnings = [...resolution.warnings, ...estimate.warnings, ...notes];
   const planned = await planOf(shop, job);
-  const text = planText(planned);
   const summary = jobSummary(job);
-  print.result({ summary, estimate, plan: text, checks: [], warnings }, () => [
+  print.result({ summary, estimate, plan: planText(planned), checks: [], warnings }, () => [
     ...summaryLines(summary, request.profile),
     commandLine(planned),
     "",
     ...estimateLines(estimate, resolution.resolved.plan),
     "",
-    text,
   ]);
+  print.quote(planText(planned, { brief: !verbose }));
   for (const warning of warnings) print.warn(warning);
 }
 
@@ -90,7 +95,7 @@ async function start(
   for (const warning of warnings) print.warn(warning);
   for (const line of forced) print.warn(`started although ${line} (--force, recorded with the run)`);
   const run = await trainFromRecipe(shop, prepared, request.profile);
-  const ended = follow ? await followToSuccess(shop, run.id) : run;
+  const ended = follow ? await followToSuccess(shop, run.id) : accepted(run);
   print.result({ run: ended, warnings, estimate, checks, forced }, () => [
     runLine(ended),
     `  ${countText(steps.steps)} steps, ${steps.evaluations} evaluations`,

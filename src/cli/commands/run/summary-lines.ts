@@ -21,8 +21,8 @@ export const summaryLines = (summary: JobSummary, profile: string): string[] => 
 const WIDEST = 100;
 
 /** What is run or asked there, in one line; the plan has all of it. */
-export const commandLine = ({ argv, request, attempt }: Plan): string => {
-  if (request !== null) return `  asks    CreateTrainingJob ${attempt.marker}`;
+export const commandLine = ({ kind, argv, attempt }: Plan): string => {
+  if (kind === "sagemaker") return `  asks    CreateTrainingJob ${attempt.marker}`;
   const words = argv.map(shellQuote).join(" ");
   return `  runs    ${words.length > WIDEST ? `${words.slice(0, WIDEST)} …` : words}`;
 };

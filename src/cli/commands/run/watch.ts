@@ -1,4 +1,4 @@
-import { watchRuns, type RunLook, type WatchEnd, type WatchPass } from "../../../workflow/index.ts";
+import { runIdOf, watchRuns, type RunLook, type WatchEnd, type WatchPass } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { EXIT, type ExitCode } from "../../exit-codes.ts";
@@ -10,7 +10,12 @@ import { visibleForeign } from "../../visible.ts";
 
 export const runWatch = defineCommand({
   positionals: {
-    run: { describe: "Run ids. Default: every run that has not ended", optional: true, many: true },
+    run: {
+      describe: "Run ids, or their beginnings. Default: every run that has not ended",
+      optional: true,
+      many: true,
+      complete: "run",
+    },
   },
   options: {
     once: { type: "boolean", describe: "One look at each run and what follows from it, then end" },
@@ -23,8 +28,9 @@ export const runWatch = defineCommand({
     "twice. Ends with 0 when all runs have succeeded or were stopped on request, with 4 when one has not, or with --once " +
     "when one could not be looked at.",
   examples: ["understudy run watch --once", "understudy run watch --stay"],
-  handler: async ({ run: runs, once, stay }, context) =>
+  handler: async ({ run: typed, once, stay }, context) =>
     inShop(context, async (shop) => {
+      const runs = typed.map((word) => runIdOf(shop.store, word));
       const tell = teller(context);
       const end = await watchRuns(shop, {
         ...(runs.length === 0 ? {} : { runs }),

@@ -3,19 +3,19 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { withProcessLock } from "../../src/launch/index.ts";
-import { compile } from "./compile.ts";
-import { temporaryFolder } from "./support.ts";
+import { withProcessLock } from "../../src/core/process-lock.ts";
+import { compile } from "../launch/compile.ts";
+import { temporaryFolder } from "../launch/support.ts";
 
 describe("withProcessLock", () => {
   it("lets one process work at a time, and takes over from a killed one", { timeout: 60_000 }, async () => {
     const folder = temporaryFolder();
     const place = folder.path;
-    const output = compile(place, ["launch/process-lock.ts", "core/clock.ts"]);
+    const output = compile(place, ["core/process-lock.ts", "core/clock.ts"]);
     const program = join(place, "holder.mjs");
     writeFileSync(
       program,
-      `import { withProcessLock } from ${JSON.stringify(join(output, "launch/process-lock.js"))};
+      `import { withProcessLock } from ${JSON.stringify(join(output, "core/process-lock.js"))};
        import { systemClock } from ${JSON.stringify(join(output, "core/clock.js"))};
        import { appendFileSync } from "node:fs";
        const [lock, log, rounds, hang] = process.argv.slice(2);

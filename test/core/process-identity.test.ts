@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { isOwnerGone, processOwner } from "../../src/launch/index.ts";
-import { isRunning, parseStat, processStatus } from "../../src/launch/process-identity.ts";
-import { until } from "./support.ts";
+import { isOwnerGone, processOwner } from "../../src/core/process-owner.ts";
+import { isRunning, parseStat, processStatus } from "../../src/core/process-identity.ts";
+import { until } from "../launch/support.ts";
 
 describe("process identities", () => {
   it("tell a process from its successor under the same pid, and a zombie from a running one", async () => {
@@ -34,11 +34,16 @@ describe("owners of leases", () => {
   it("are gone when their process is, and never by guesswork", async () => {
     const owner = await processOwner();
     expect(await isOwnerGone(owner)).toBe(false);
-    const [host, boot, pid, start] = owner.split("|");
+    const [host, boot, pid, start, namespace] = owner.split("|");
+    expect(namespace).toMatch(process.platform === "linux" ? /^\d+$/ : /^$/);
     expect(await isOwnerGone([host, boot, pid, "1"].join("|"))).toBe(true);
     expect(await isOwnerGone([host, "earlier", pid, start].join("|"))).toBe(true);
     expect(await isOwnerGone(["elsewhere", boot, pid, "1"].join("|"))).toBe(false);
-    for (const odd of ["", "x", "|||", `${host}|${boot}|x|1`, `${host}|${boot}|-1|1`])
+    // In another namespace that number means another process; after a restart of the machine nothing of before is left.
+    expect(await isOwnerGone([host, boot, pid, "1", "7"].join("|"))).toBe(false);
+    expect(await isOwnerGone([host, "earlier", pid, "1", "7"].join("|"))).toBe(true);
+    expect(await isOwnerGone([host, boot, pid, "1", namespace].join("|"))).toBe(true);
+    for (const odd of ["", "x", "|||", "||||", `${host}|${boot}|x|1`, `${host}|${boot}|-1|1`])
       expect(await isOwnerGone(odd)).toBe(false);
   });
 });

@@ -1,0 +1,109 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { importCorpus } from "../../../src/dataset/import/import-corpus.ts";
+import { draftOf, openGiven, projectOf, readAll } from "./support.ts";
+
+const SOURCE = { format: "manifest" };
+const HEAD = "dialogue_id,role_id,split,context,user_text,user_audio,role_text,role_audio";
+const read = async (csv: string | Uint8Array): Promise<Awaited<ReturnType<typeof readAll>>> =>
+  readAll(await openGiven(await projectOf(SOURCE, { "a.csv": csv })));
+
+describe("a CSV manifest", () => {
+  it.each([
+    ["\n", ""],
+    ["\r\n", "\ufeff"],
+  ])(
+    "has a turn in each row and a dialogue in rows that stand together (line end %j, mark %j)",
+    async (end, mark) => {
+      const csv = [
+        `${mark}${HEAD}`,
+        '1,thor,,"a ""scene"", 胡\nnext",q1,a.wav,r1,data:audio/wav;base64,QUJD',
+        '1,,,,"q2, more",b.wav,r2,',
+        "2,Prof. G.H. Dorr,test,,q3,c.wav,r3,d.wav",
+      ].join(end);
+      const { found, again } = await read(
+        csv
+          .replaceAll("base64,QUJD", '"base64,QUJD"')
+          .replace('data:audio/wav;"base64,QUJD"', '"data:audio/wav;base64,QUJD"'),
+      );
+      expect(found.map(({ role, kind, pool, place }) => [role.slug, kind, pool, place.index])).toEqual([
+        ["thor", "multi", "train", 0],
+        ["dorr", "single", "test", 1],
+      ]);
+      const role = (clip: unknown): unknown => ({ cosyvoice2: clip, f5_tts: null, e2_tts: null });
+      expect(found.map(draftOf)).toEqual([
+        {
+          category: null,
+          context: 'a "scene", 胡\nnext',
+          systemPrompt: null,
+          promptFromProfile: false,
+          turns: [
+            {
+              userText: "q1",
+              roleText: "r1",
+              user: { kind: "file", path: "a.wav" },
+              role: role({ kind: "inline", data: "data:audio/wav;base64,QUJD" }),
+            },
+            { userText: "q2, more", roleText: "r2", user: { kind: "file", path: "b.wav" }, role: role(null) },
+          ],
+        },
+        expect.objectContaining({ context: null, turns: [expect.objectContaining({ roleText: "r3" })] }),
+      ]);
+      expect(again).toEqual(found.map(draftOf));
+    },
+  );
+
+  it("leaves out a dialogue with an empty text or without audio", async () => {
+    const { found } = await read(`${HEAD}\n1,thor,,,q,a.wav,,\n2,thor,,,q,,r,\n3,thor,,,q,a.wav,r,\n`);
+    expect(found.map(draftOf)).toEqual([
+      { reason: "text_empty", turn: 0, detail: "the role text is empty" },
+      { reason: "user_audio_missing", turn: 0, detail: 'no audio for the question "q"' },
+      expect.objectContaining({ context: null }),
+    ]);
+  });
+
+  it.each([
+    [
+      "id,text\n1,2\n",
+      "",
+      "it has no column dialogue_id, role_id, user_text, user_audio, role_text; it has id, text",
+    ],
+    [
+      `${HEAD}\n1,thor,,,q,a.wav,r,\n2,thor,,,q,a.wav,r,\n1,thor,,,q2,a.wav,r,\n`,
+      ":4",
+      'the rows of dialogue "1" do not stand together',
+    ],
+    [
+      `${HEAD}\n1,thor,,,q,a.wav,r,\n1,dorr,,,q,a.wav,r,\n`,
+      ":2",
+      'the rows of this dialogue disagree on role_id: "thor" and "dorr"',
+    ],
+    [`${HEAD}\n,thor,,,q,a.wav,r,\n`, ":2", "this row has no dialogue_id"],
+    [`${HEAD}\n1,thor,,,q,a.wav\n`, "", "Invalid Record Length: expect 8, got 6 on line 2"],
+    [
+      `${HEAD}\n1,thor,,,q,a.wav,r,\n2,thor,,,"q,a.wav,r,\n`,
+      "",
+      "Quote Not Closed: the parsing is finished with an opening quote at line 3",
+    ],
+  ])("stops at what is no manifest, by file and line: %j", async (csv, line, message) => {
+    const project = await projectOf(SOURCE, { "a.csv": csv });
+    await expect(openGiven(project).then(readAll)).rejects.toMatchObject({
+      code: "CSV_INVALID",
+      message: `${join(project.datasets, "given", "a.csv")}${line}: ${message}`,
+    });
+  });
+
+  it("says where it is not UTF-8", async () => {
+    const csv = Buffer.from(`${HEAD}\n1,thor,,,caf\u00e9,a.wav,r,\n`, "latin1");
+    await expect(read(csv)).rejects.toMatchObject({
+      code: "CSV_INVALID",
+      message: expect.stringMatching(/a\.csv:2: this byte is not UTF-8$/),
+    });
+  });
+
+  it("is imported", async () => {
+    const project = await projectOf(SOURCE, { "a.csv": `${HEAD}\n1,thor,,,q,a.wav,r,\n1,,,,q,a.wav,r,\n` });
+    const report = await importCorpus({ project, folder: join(project.datasets, "given"), name: "mine" });
+    expect(report).toMatchObject({ format: "manifest", dialogues: { train: 1 }, turns: 2 });
+  });
+});
