@@ -21,6 +21,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
   },
   {
+    usage: "dataset import <folder> <name>",
+    summary: "Make a spec and role manifest for a corpus",
+    load: async () => (await import("./commands/dataset/import.ts")).datasetImport,
+  },
+  {
+    usage: "dataset import-completions <folder> <output>",
+    summary: "Turn raw completions of a model into role files",
+    load: async () => (await import("./commands/dataset/import-completions.ts")).datasetImportCompletions,
+  },
+  {
     usage: "dataset pack <name>",
     summary: "Pack a corpus into checked Parquet shards and a lock",
     load: async () => (await import("./commands/dataset/pack.ts")).datasetPack,

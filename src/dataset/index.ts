@@ -1,5 +1,6 @@
 // Stage 1 of 7: a corpus and its spec become checked, divided Parquet shards and a lock that names every byte of them.
 export { datasetCard, type CardOptions, type DatasetCard } from "./card/card.ts";
+export { publishedCard, type PublishedCard } from "./card/published-card.ts";
 export type { CardPlot } from "./card/plots.ts";
 export {
   downloadRepository,
@@ -9,11 +10,13 @@ export {
 export { pinFile, readHubPin, HubPin } from "./hub/hub-pin.ts";
 export type { HubProgress } from "./hub/hub-progress.ts";
 export type { HubPause, RetryPolicy } from "./hub/hub-world.ts";
-export { plainCard } from "./hub/plain-card.ts";
 export { pullDataset, type PullOptions, type PullResult } from "./hub/pull.ts";
 export { pushDataset, type PushOptions, type PushResult } from "./hub/push.ts";
 export type { RemoteFile } from "./hub/remote-file.ts";
-export { loadSpec, lockFile, packedFolder, specNames, type LoadedSpec } from "./load-spec.ts";
+export { findSpec, loadSpec, lockFile, packedFolder, specNames, type LoadedSpec } from "./load-spec.ts";
+export type { Defect } from "./import/defects.ts";
+export { importCorpus, type ImportOptions, type ImportReport } from "./import/import-corpus.ts";
+export { importRaw, type RawImportOptions, type RawImportReport } from "./import/import-raw.ts";
 export {
   cachedEmbedder,
   endpointEmbedder,
@@ -67,6 +70,7 @@ export type {
   Found,
   SourceRole,
 } from "./source/source.ts";
+export { fetchSource, type DownloadRepository } from "./source/hub-source.ts";
 export type { Place } from "./source/place.ts";
 export { readShardFacts, type ShardFacts, type SplitFacts } from "./shard-facts.ts";
 export { verifyDataset, type VerifyOptions } from "./verify.ts";

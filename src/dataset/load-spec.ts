@@ -54,6 +54,10 @@ export const loadSpec = async (project: Project, name: string): Promise<LoadedSp
   return { spec, file, digest, sourceFolder, rolesFile };
 };
 
+/** `loadSpec`, or undefined where there is only a lock: a pulled data set whose spec was not published. Its other errors. */
+export const findSpec = async (project: Project, name: string): Promise<LoadedSpec | undefined> =>
+  (await exists(join(project.datasets, `${name}.yaml`))) ? loadSpec(project, name) : undefined;
+
 async function findRoles(
   roles: string,
   { sourceFolder, file }: Pick<LoadedSpec, "sourceFolder" | "file">,

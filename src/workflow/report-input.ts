@@ -2,6 +2,7 @@ import { listCheckpoints, selectCheckpoints } from "../checkpoint/index.ts";
 import { InternalError } from "../core/errors.ts";
 import {
   REFERENCE_BACKENDS,
+  wavClip,
   type Dialogue,
   type OpenDataset,
   type ReferenceBackend,
@@ -91,7 +92,7 @@ function lazyClips(dataset: OpenDataset): ClipOf {
       if (latest?.id !== id) latest = { id, dialogue: dataset.dialogue(id) };
       const found = (await latest.dialogue).turns[turn];
       const clip = which === "user" ? found?.userAudio : found?.roleAudio[which];
-      if (clip) return clip.bytes;
+      if (clip) return (await wavClip(clip)).bytes;
       throw new InternalError("CLIP_GONE", `Turn ${turn} of dialogue ${id} has no ${which} audio any more`);
     },
   });

@@ -4,6 +4,7 @@ import { UserError } from "../../core/errors.ts";
 import { exists } from "../../core/files.ts";
 import type { Project } from "../../core/project.ts";
 import { sha256 } from "../../core/hash.ts";
+import type { DatasetCard } from "../card/card.ts";
 import { lockFile, packedFolder } from "../load-spec.ts";
 import { readLock } from "../lock-file.ts";
 import { openFileDigests } from "../pack/file-digests.ts";
@@ -30,14 +31,14 @@ export interface PushFiles {
   readonly lock: DatasetLock;
   readonly lockSha256: string;
   readonly shards: readonly LocalFile[];
-  /** Spec, lock and card, in this order: they go last. */
+  /** Spec, the card's drawings, lock and card, in this order: they go last. */
   readonly papers: readonly LocalFile[];
 }
 
 export interface VerifyOptions {
   readonly project: Project;
   readonly name: string;
-  readonly card: (lock: DatasetLock) => Promise<string>;
+  readonly card: (lock: DatasetLock) => Promise<DatasetCard>;
   readonly signal: AbortSignal | undefined;
   readonly onVerified: (bytes: number, total: number) => void;
 }
@@ -79,10 +80,12 @@ export const pushFiles = async ({
   if (faults.length > 0) throw shardFault(name, faults);
   const lockBytes = await readFile(lockFile(project, name));
   const spec = await specToPublish(project, lock);
+  const { text, plots } = await card(lock);
   const papers = [
     ...(spec === undefined ? [] : [paper(SPEC_PATH, Buffer.from(spec))]),
+    ...plots.map(({ path, svg }) => paper(path, Buffer.from(svg))),
     paper(LOCK_PATH, lockBytes),
-    paper(CARD_PATH, Buffer.from(await card(lock))),
+    paper(CARD_PATH, Buffer.from(text)),
   ];
   return { lock, lockSha256: sha256(lockBytes), shards, papers };
 };

@@ -3,6 +3,7 @@ import { systemClock, type Clock } from "../../core/clock.ts";
 import { RemoteError, UserError } from "../../core/errors.ts";
 import { withProcessLock } from "../../core/process-lock.ts";
 import { prepareState, type Project } from "../../core/project.ts";
+import type { DatasetCard } from "../card/card.ts";
 import type { DatasetLock } from "../schema.ts";
 import { ensureRepository, findBranch, requireVisibility, type Visibility } from "./ensure-repository.ts";
 import { findRepository, listFiles, type RepositoryState } from "./hub-calls.ts";
@@ -20,8 +21,8 @@ export interface PushOptions {
   readonly name: string;
   /** OWNER/NAME. */
   readonly repo: string;
-  /** Text of the data set card. The same lock must give the same text, or every push would change it. */
-  readonly card: (lock: DatasetLock) => Promise<string>;
+  /** The data set card. The same lock must give the same card, or every push would change it. */
+  readonly card: (lock: DatasetLock) => Promise<DatasetCard>;
   /** Default true. A repository that exists keeps what it is; a public one is refused unless this is false. */
   readonly private?: boolean;
   /** Default `main`; made from the default branch when it is not there. */

@@ -105,7 +105,7 @@ async function scanFolder({ folder, format, signal, onProgress }: ImportOptions)
   const chosen = format ?? (forms.length === 1 ? forms[0] : undefined);
   if (chosen === "completions")
     throw new UserError("SOURCE_RAW", `${folder} holds completions of a model, which have no audio`, {
-      hint: "turn them into role files first, then synthesize their speech",
+      hint: "turn them into role files first (understudy dataset import-completions), then synthesize their speech",
     });
   if (chosen === undefined || !forms.includes(chosen))
     throw new UserError(

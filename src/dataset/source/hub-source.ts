@@ -1,4 +1,4 @@
-import { readdir, rm } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../core/errors.ts";
@@ -34,15 +34,19 @@ export type DownloadRepository = (wanted: {
 
 /**
  * Brings the repository of a spec into the project's state; any other source needs nothing. Parquet of an earlier
- * commit is removed. Call it before `openSource`, by one process: threads only open what is there. Errors of `download`.
+ * commit is removed. What was fetched of a commit is not asked for again; `keep` holds a branch or tag to that commit, too,
+ * for processes that pack one data set together. Call it before `openSource`, by one process: threads only open what is
+ * there. Errors of `download`.
  */
 export const fetchSource = async (
   { spec, sourceFolder: folder }: LoadedSpec,
   download: DownloadRepository,
+  { keep = false }: { readonly keep?: boolean } = {},
 ): Promise<void> => {
   const { source } = spec;
   if (source.format !== "hub") return;
   const { repo, revision: asked } = source;
+  if ((keep || COMMIT.test(asked)) && (await isFetched(source, folder))) return;
   const include = (path: string): boolean => isTable(path) || path === source.roles;
   const { revision: commit, files } = await download({ repo, revision: asked, folder, include });
   const wanted = files
@@ -58,6 +62,22 @@ export const fetchSource = async (
     if (isTable(path) && !names.has(path)) await rm(join(folder, name), { force: true });
   }
 };
+
+const COMMIT = /^[0-9a-f]{40}$/;
+
+async function isFetched({ repo, revision }: HubSpec, folder: string): Promise<boolean> {
+  const text = await readIfExists(join(folder, FETCHED));
+  const fetched = text === undefined ? undefined : Fetched.safeParse(JSON.parse(text)).data;
+  if (fetched?.repo !== repo || fetched.asked !== revision) return false;
+  for (const { path, bytes } of fetched.files) {
+    const size = await stat(join(folder, path)).then(
+      (found) => found.size,
+      () => undefined,
+    );
+    if (size !== bytes) return false;
+  }
+  return true;
+}
 
 /** A repository that was fetched, as Parquet; its commit is the revision. UserErrors `SOURCE_NOT_FETCHED`, and of `openParquet`. */
 export const openHubSource = async (

@@ -6,6 +6,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { projectAt, type Project } from "../../../src/core/project.ts";
 import { lockDigest, openDataset, packDataset, readLock } from "../../../src/dataset/index.ts";
 import { HUB_TOKEN, type FakeHub } from "../../support/fake-hub/fake-hub.ts";
+import { commitAt, contentOf } from "../../support/fake-hub/repository.ts";
 import { temporaryProject } from "../../support/temporary-project.ts";
 import { makeCorpus, projectWith, turnAt, writeCorpus } from "../corpus.ts";
 import { allText, fakeHub } from "./support.ts";
@@ -111,6 +112,58 @@ describe("dataset push and pull", () => {
     const files = [...(hub.state.repositories.get(REPO)?.commits.values() ?? [])].at(-1)?.files;
     expect([...(files?.keys() ?? [])]).not.toContain("understudy.yaml");
     expect([...(files?.keys() ?? [])]).toContain("understudy.lock.json");
+  });
+
+  it("send the card with its drawings, and a plain one with a warning where the spec is another", async () => {
+    const project = await packed();
+    await run(project, ["dataset", "push", "small", REPO]);
+    const sent = (path: string): string => {
+      const repository = hub.state.repositories.get(REPO);
+      const file = repository && commitAt(repository, "main")?.files.get(path);
+      return repository && file ? contentOf(repository, file).toString("utf8") : "";
+    };
+    const card = sent("README.md");
+    expect(card).toContain("card/durations.svg");
+    expect(card).toContain(`load_dataset("${REPO}"`);
+    expect(sent("card/durations.svg")).toMatch(/^<svg /);
+    const spec = join(project.datasets, "small.yaml");
+    await writeFile(spec, (await readFile(spec, "utf8")).replace("for tests", "for more"));
+    expect((await run(project, ["dataset", "push", "small", REPO])).code).toBe(0);
+    expect(said).toContain("neither it nor its licence and description are sent");
+    expect(sent("README.md")).not.toContain("licen");
+    await rm(spec);
+    expect((await run(project, ["dataset", "push", "small", REPO])).code).toBe(0);
+    expect(said).toContain("there is no datasets/small.yaml");
+    for (const verb of ["show", "check"])
+      expect((await run(project, ["dataset", verb, "small"])).code, said).toBe(0);
+    expect(said).toContain("pulled without its spec");
+  });
+
+  it("are a source: pack fetches the repository first, at its commit, and once for a pinned one", async () => {
+    const [project, other] = [await packed(), await elsewhere()];
+    await run(project, ["dataset", "push", "small", REPO]);
+    const commit = hub.state.repositories.get(REPO)?.branches.get("main") ?? "";
+    const corpus = makeCorpus();
+    corpus.spec["source"] = {
+      format: "hub",
+      repo: REPO,
+      revision: "main",
+      roles: "small.roles.json",
+      trainReference: "cosyvoice2",
+    };
+    await writeFile(join(other.datasets, "small.yaml"), JSON.stringify(corpus.spec));
+    await writeFile(join(other.datasets, "small.roles.json"), JSON.stringify(corpus.roles));
+    const result = await run(other, ["dataset", "pack", "small"]);
+    expect(result.code, said).toBe(0);
+    expect((await readLock(other, "small")).sourceRevision).toBe(commit);
+    corpus.spec["source"] = { ...Object(corpus.spec["source"]), revision: commit };
+    await writeFile(join(other.datasets, "small.yaml"), JSON.stringify(corpus.spec));
+    expect((await run(other, ["dataset", "pack", "small"])).code, said).toBe(0);
+    // It is all here now: no Hub is asked for a commit.
+    const offline = { HF_ENDPOINT: "http://127.0.0.1:9/" };
+    const again = await run(other, ["dataset", "pack", "small"], offline);
+    expect(again.out, said).toContain("packed already");
+    expect(again.code).toBe(0);
   });
 
   it("end with the exit code and the words that help", async () => {

@@ -85,7 +85,7 @@ export const pushOptions = (hub: FakeHub, project: Project): PushOptions => ({
   project,
   name: "voices",
   repo: "tester/voices",
-  card: async (lock) => `---\nlicense: cc0-1.0\n---\n# ${lock.name}\n`,
+  card: async (lock) => ({ text: `---\nlicense: cc0-1.0\n---\n# ${lock.name}\n`, plots: [] }),
   token: HUB_TOKEN,
   endpoint: hub.url,
   fetch: globalThis.fetch,

@@ -1,4 +1,4 @@
-import { loadSpec, packedFolder, readShardFacts, verifyDataset, type Gate } from "../../../dataset/index.ts";
+import { findSpec, packedFolder, readShardFacts, verifyDataset, type Gate } from "../../../dataset/index.ts";
 import { defineCommand } from "../../command.ts";
 import { bytesText, countText } from "../../quantities.ts";
 import { summaryOf } from "./summary.ts";
@@ -12,7 +12,7 @@ export const datasetCheck = defineCommand({
   examples: ["understudy dataset check greenroom"],
   handler: async ({ name }, { print, signal, ...context }) => {
     const project = await context.project();
-    const { digest, file } = await loadSpec(project, name);
+    const spec = await findSpec(project, name);
     let hashed = 0;
     const onHash = ({ path, bytes }: { readonly path: string; readonly bytes: number }): void => {
       print.progress(`checking ${path}, ${bytesText(bytes)}; ${bytesText(hashed)} checked`);
@@ -23,7 +23,7 @@ export const datasetCheck = defineCommand({
       print.progress("comparing rows, roles and ids with the lock");
       await readShardFacts(lock, packedFolder(project, name), signal);
       const { shards, bytes, dialogues } = summaryOf(lock);
-      const specChanged = digest !== lock.specDigest;
+      const specChanged = spec !== undefined && spec.digest !== lock.specDigest;
       const value = { name, verified: true, shards, bytes, dialogues, specChanged, gates: lock.gates };
       print.result(value, () => [
         `${name}: ${countText(shards)} shards, ${bytesText(bytes)}, are what the lock says`,
@@ -31,7 +31,7 @@ export const datasetCheck = defineCommand({
         ...lock.gates.map(gateLine),
       ]);
       if (specChanged)
-        print.warn(`${file} has changed since ${name} was packed: understudy dataset pack ${name}`);
+        print.warn(`${spec.file} has changed since ${name} was packed: understudy dataset pack ${name}`);
     } finally {
       print.progress("");
     }

@@ -1,12 +1,16 @@
 import { availableParallelism } from "node:os";
 import { UserError } from "../../../core/errors.ts";
 import {
+  downloadRepository,
+  fetchSource,
+  loadSpec,
   packShare,
   packThreads,
   parseShare,
   SPLITS,
   WHOLE_SHARE,
   type Allowances,
+  type DownloadRepository,
   type PackOptions,
   type PackResult,
   type PackWaiting,
@@ -15,6 +19,7 @@ import { packEmbedder } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { countText } from "../../quantities.ts";
+import { showHubProgress } from "./hub-progress.ts";
 import { showPackProgress } from "./pack-progress.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -54,6 +59,7 @@ export const datasetPack = defineCommand({
     const { print } = context;
     const share = shard === undefined ? WHOLE_SHARE : parseShare(shard);
     const options = await optionsOf(context, { name, strict, allow: allowances(allow), threads });
+    await fetchHub(context, options, { keep: share !== WHOLE_SHARE });
     const result = await packShare(options, share).finally(() => print.progress(""));
     if (result.outcome === "waiting") tellWaiting(context, name, result);
     else tellPacked(context, name, result);
@@ -104,6 +110,23 @@ async function optionsOf(
       },
     }),
   };
+}
+
+// A corpus on the Hub is brought here first. Parts of one pack must not take different commits of a branch.
+async function fetchHub(
+  context: Context,
+  { project, name }: PackOptions,
+  { keep }: { readonly keep: boolean },
+): Promise<void> {
+  const loaded = await loadSpec(project, name);
+  if (loaded.spec.source.format !== "hub") return;
+  const { environment, fetch, clock, signal, print } = context;
+  const onProgress = showHubProgress(context, loaded.spec.source.repo);
+  const token = environment["HF_TOKEN"];
+  const endpoint = environment["HF_ENDPOINT"];
+  const download: DownloadRepository = async (wanted) =>
+    downloadRepository({ ...wanted, token, endpoint, fetch, clock, signal, onProgress });
+  await fetchSource(loaded, download, { keep }).finally(() => print.progress(""));
 }
 
 /** `GATE=REASON` words by gate. UserError `ALLOW_INVALID`. */

@@ -1,4 +1,4 @@
-import { plainCard, pushDataset, type PushResult } from "../../../dataset/index.ts";
+import { publishedCard, pushDataset, type PushResult } from "../../../dataset/index.ts";
 import { defineCommand } from "../../command.ts";
 import { bytesText, countText } from "../../quantities.ts";
 import { showHubProgress } from "./hub-progress.ts";
@@ -23,11 +23,16 @@ export const datasetPush = defineCommand({
   ],
   handler: async ({ name, repo, revision, replace, dryRun, public: isPublic }, context) => {
     const { print, signal, clock, environment } = context;
+    const project = await context.project();
     const result = await pushDataset({
-      project: await context.project(),
+      project,
       name,
       repo,
-      card: async (lock) => plainCard(lock),
+      card: async (lock) => {
+        const card = await publishedCard(project, lock, { repo, signal });
+        if (card.plainBecause !== null) print.warn(PLAIN[card.plainBecause](name));
+        return card;
+      },
       private: !isPublic,
       ...(revision === undefined ? {} : { branch: revision }),
       replace,
@@ -59,5 +64,12 @@ function linesOf(name: string, result: PushResult): string[] {
   const head = commits === 0 ? `${name} is on the Hub already: nothing was sent` : `Sent ${counts}`;
   return [head, ...kept, ...gone, `${visibility}: ${url}`, `branch ${branch}, commit ${revision}`];
 }
+
+const PLAIN = {
+  "no spec": (name: string) =>
+    `there is no datasets/${name}.yaml: the card says neither licence nor description`,
+  "spec changed": (name: string) =>
+    `datasets/${name}.yaml has changed since it was packed: neither it nor its licence and description are sent. understudy dataset pack ${name}`,
+};
 
 const SHOWN = 10;

@@ -1,4 +1,4 @@
-import { loadSpec, SPLITS, type DatasetLock, type LockedRole } from "../../../dataset/index.ts";
+import { findSpec, SPLITS, type DatasetLock, type LockedRole } from "../../../dataset/index.ts";
 import { bytesText, countText, secondsText } from "../../quantities.ts";
 import type { Style } from "../../style.ts";
 import { pairLines, tableLines } from "../../table.ts";
@@ -8,10 +8,12 @@ import type { Scene } from "./show.ts";
 import { dropTable } from "./show-left-out.ts";
 import { summaryOf } from "./summary.ts";
 
+// A data set that was pulled may have come without its spec.
+const UNKNOWN = { description: "pulled without its spec", licence: "see its card" };
+
 /** The whole data set: splits, languages, roles, what was left out, gates. */
 export const showOverview = async ({ name, project, lock, context: { print } }: Scene): Promise<void> => {
-  const { spec } = await loadSpec(project, name);
-  const { description, licence } = spec;
+  const { description, licence } = (await findSpec(project, name))?.spec ?? UNKNOWN;
   const { sourceRevision, codec, roles, drops, gates, statistics, nearDuplicates } = lock;
   const value = {
     name,

@@ -1,0 +1,91 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { projectWith, turnAt } from "../dataset/corpus.ts";
+import { runUnderstudy } from "../support/run-understudy.ts";
+import { temporaryProject } from "../support/temporary-project.ts";
+
+describe("dataset import", () => {
+  it("makes a data set of a corpus that can be packed, and names its defects", async () => {
+    const { root: cwd, datasets } = await projectWith((corpus) => {
+      turnAt(corpus, "test_data/multi_turn/Thor.json", { dialogue: 0, turn: 0 }).user = " what is asr?";
+      let said = 0;
+      for (const [path, all] of corpus.dialogues)
+        for (const { dialogue } of path.includes("hutao") ? all : [])
+          for (const turn of dialogue) turn.role = `旅行者，你好${"呀".repeat(said++)}。`;
+    });
+    await rm(join(datasets, "small", "roles.json"));
+    const words = [
+      "dataset",
+      "import",
+      "datasets/small",
+      "mine",
+      "--revision",
+      "2026-05-01",
+      "--licence",
+      "CC0-1.0",
+    ];
+    const made = await runUnderstudy(words, { cwd });
+    expect(made.exitCode, made.stderr).toBe(0);
+    expect(made.stdout).toContain("mine: speechrole-release, 3 roles (2 English, 1 Chinese), 0 held out\n");
+    expect(made.stdout).toContain("  18 dialogues to train on, 12 test sessions; 42 turns\n");
+    expect(made.stdout).toContain("next: look at both, then understudy dataset pack mine\n");
+    expect(made.stderr).toContain("asr_text Thor: ");
+    const spec = await readFile(join(datasets, "mine.yaml"), "utf8");
+    expect(spec).toContain("revision: 2026-05-01\n");
+    expect(spec).toContain("licence: CC0-1.0\n");
+    expect(await runUnderstudy(words, { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("take another name, or --force to write over it"),
+    });
+    expect((await runUnderstudy([...words, "--force"], { cwd })).exitCode).toBe(0);
+    // The clips are tones of 50 ms, spoken faster than any voice.
+    await writeFile(
+      join(datasets, "mine.yaml"),
+      `${spec}checks:\n  charactersPerSecond: { en: [0, 10000], zh: [0, 10000] }\n`,
+    );
+    const packed = await runUnderstudy(["dataset", "pack", "mine"], { cwd });
+    expect(packed.exitCode, packed.stderr).toBe(0);
+  });
+
+  it("says what it looked for where there is no corpus", async () => {
+    const { root: cwd } = await temporaryProject();
+    await mkdir(join(cwd, "empty"));
+    for (const [folder, words] of [
+      ["empty", "expected role files, a .jsonl or .csv manifest, or Parquet"],
+      ["nowhere", "There is no folder"],
+    ] as const)
+      expect(await runUnderstudy(["dataset", "import", folder, "mine"], { cwd })).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining(words),
+      });
+    expect(await runUnderstudy(["dataset", "import", "empty", "No Name"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('"No Name" cannot be the name'),
+    });
+  });
+
+  it("tells completions of a model from a corpus, and turns them into role files", async () => {
+    const { root: cwd } = await temporaryProject();
+    const put = async (name: string, text: string): Promise<void> => {
+      await mkdir(join(cwd, "raw", "Thor"), { recursive: true });
+      await writeFile(join(cwd, "raw", "Thor", name), text);
+    };
+    await put("0_0.json", '[{"dialogue": [{"user": "Who are you?", "role": "Thor."}]}]');
+    await put("0_1.json", '[{"user": "Who are y');
+    expect(await runUnderstudy(["dataset", "import", "raw", "mine"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("understudy dataset import-completions"),
+    });
+    const words = ["dataset", "import-completions", "raw", "out"];
+    expect(await runUnderstudy(words, { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--kind single or --kind multi"),
+    });
+    const made = await runUnderstudy([...words, "--kind", "single"], { cwd });
+    expect(made.exitCode, made.stderr).toBe(0);
+    expect(made.stdout).toContain("files 2, roles 1, dialogues 1, turns 1\n");
+    expect(made.stderr).toContain("1 files could not be read: out/quarantine.jsonl says why");
+    expect(JSON.parse(await readFile(join(cwd, "out", "Thor.json"), "utf8"))).toHaveLength(1);
+  });
+});
