@@ -68,7 +68,7 @@ describe.skipIf(!inGit)("committed files", () => {
   it("are pinned exactly in package.json", () => {
     const manifest = PackageManifest.parse(JSON.parse(readFileSync(join(root, "package.json"), "utf8")));
     const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
-    expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+    expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([]);
   });
 
   it("leave packed shards, weights and state out, and keep the sample small", () => {
