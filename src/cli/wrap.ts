@@ -1,8 +1,11 @@
 import { textWidth } from "./text-width.ts";
 
-/** A paragraph as lines of at most `width` columns, broken at spaces; a longer word stays whole. */
+/** A text as lines of at most `width` columns, broken at its own line ends and at spaces; a longer word stays whole. */
 export const wrap = (text: string, width: number): string[] =>
-  text.split(" ").reduce<string[]>((lines, word) => {
+  text.split("\n").flatMap((paragraph) => wrapped(paragraph, width));
+
+const wrapped = (paragraph: string, width: number): string[] =>
+  paragraph.split(" ").reduce<string[]>((lines, word) => {
     const last = lines.at(-1);
     const longer = `${last} ${word}`;
     if (last === undefined) return [word];

@@ -27,7 +27,9 @@ describe("dataset import", () => {
     ];
     const made = await runUnderstudy(words, { cwd });
     expect(made.exitCode, made.stderr).toBe(0);
-    expect(made.stdout).toContain("mine: speechrole-release, 3 roles (2 English, 1 Chinese), 0 held out\n");
+    expect(made.stdout).toContain(
+      "mine: speechrole-release, 3 roles (2 English, 1 Chinese), those held out are drawn by the seed\n",
+    );
     expect(made.stdout).toContain("  18 dialogues to train on, 12 test sessions; 42 turns\n");
     expect(made.stdout).toContain("next: look at both, then understudy dataset pack mine\n");
     expect(made.stderr).toContain("asr_text Thor: ");

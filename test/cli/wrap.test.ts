@@ -15,4 +15,8 @@ describe("wrap", () => {
     expect(wrap("云袖 老锣 金葫芦", 9)).toEqual(["云袖 老锣", "金葫芦"]);
     expect(wrap("a averyveryverylongword b", 5)).toEqual(["a", "averyveryverylongword", "b"]);
   });
+
+  it("keeps the line ends of a text", () => {
+    expect(wrap("scene: a corridor\n\nOdalind: no", 11)).toEqual(["scene: a", "corridor", "", "Odalind: no"]);
+  });
 });

@@ -30,7 +30,7 @@ const { pushDataset } = await import("./dist/dataset/hub/push.js");
 const { pullDataset } = await import("./dist/dataset/hub/pull.js");
 const access = { project: projectAt(folder), repo: "tester/voices", token, endpoint: hub, fetch };
 if (work === "push")
-  await pushDataset({ ...access, name: "voices", card: async (lock) => "---\\nlicense: cc0-1.0\\n---\\n# " + lock.name + "\\n" });
+  await pushDataset({ ...access, name: "voices", card: async (lock) => ({ text: "---\\nlicense: cc0-1.0\\n---\\n# " + lock.name + "\\n", plots: [] }) });
 else await pullDataset(access);
 const { readFileSync } = await import("node:fs");
 console.log(/VmHWM:\\s*(\\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"))[1]);

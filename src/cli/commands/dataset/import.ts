@@ -52,10 +52,11 @@ export const datasetImport = defineCommand({
 
 function linesOf(name: string, report: ImportReport): string[] {
   const { format, roles, languages, dialogues, turns, forms, specFile, rolesFile } = report;
-  const heldOut = roles.filter((role) => role.heldOut).length;
+  const named = roles.filter((role) => role.heldOut).length;
+  const heldOut = named > 0 ? `${countText(named)} held out` : "those held out are drawn by the seed";
   const unusable = dialogues.unusable > 0 ? `, ${countText(dialogues.unusable)} of no use` : "";
   return [
-    `${name}: ${format}, ${countText(roles.length)} roles (${countText(languages.en)} English, ${countText(languages.zh)} Chinese), ${countText(heldOut)} held out`,
+    `${name}: ${format}, ${countText(roles.length)} roles (${countText(languages.en)} English, ${countText(languages.zh)} Chinese), ${heldOut}`,
     `  ${countText(dialogues.train)} dialogues to train on, ${countText(dialogues.test)} test sessions${unusable}; ${countText(turns)} turns`,
     ...Object.entries(forms).map(([form, count]) => `  ${countText(count)} turns: ${form}`),
     `spec:  ${specFile}`,
