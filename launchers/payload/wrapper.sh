@@ -14,7 +14,8 @@
 #
 # Node checks: output folder, disk, and with --gpus their number, with --max-held the memory that others hold of them, with --cuda
 # that the driver is new enough for it. FILE of --also-stop becomes STOP too, unless it is older than attempts/N/job.json.
-# With --containers, what the program has left running under the name M or M-RANK is removed after the result is written.
+# With --containers, what the program has left running under the name M or M-RANK is removed after the result is written; and before
+# that, when Slurm ends the job: soon after TERM it kills this wrapper, and a container would go on by itself.
 #
 # HUP is ignored, so that a logout does not stop a job of fifteen hours. A second TERM is passed on to the program.
 # With --grace, a program that has not stopped that many seconds after the first signal, or after a STOP that somebody else
@@ -76,7 +77,7 @@ umask "$mask"
 
 folder=$run/attempts/$attempt
 claim=$run/claims/$marker
-child='' child_start='' timer='' stops=0 terms=0 interrupted=0 watcher=''
+child='' child_start='' timer='' stops=0 terms=0 interrupted=0 watcher='' reaper=''
 
 now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
 
@@ -354,6 +355,7 @@ on_signal() {
   [ "$1" = TERM ] || return 0
   terms=$((terms + 1))
   if [ "$terms" -eq 2 ] && [ -n "$child" ]; then kill -TERM "$child" 2>/dev/null || :; fi
+  [ -z "$child" ] || start_reaper
 }
 
 start_grace_timer() {
@@ -366,6 +368,33 @@ start_grace_timer() {
   ) >/dev/null 2>&1 &
   timer=$!
 }
+
+# TERM may also be the beginning of a preemption's grace, in which the program saves. One whose end Slurm has begun is killed
+# after KillWait (30 seconds, where the site has not said otherwise); one that is to end now has nothing to save.
+start_reaper() {
+  [ "$containers" = docker ] && [ -n "${SLURM_JOB_ID:-}" ] || return 0
+  [ -z "$reaper" ] || ! kill -0 "$reaper" 2>/dev/null || return 0
+  (
+    if ! ends_now; then
+      wait_for_end 15 && exit
+      is_completing || exit
+    fi
+    until
+      end_containers
+      wait_for_end 2
+    do :; done
+  ) >/dev/null 2>&1 &
+  reaper=$!
+}
+
+ends_now() {
+  run_is_stopped || return 1
+  how=''
+  IFS= read -r how <"$also_stop" || :
+  [ "$how" = now ]
+}
+
+is_completing() { [ -n "$(timeout -k 2 8 squeue -h -j "$SLURM_JOB_ID" -t COMPLETING -o %i 2>/dev/null)" ]; }
 
 # Whoever asks for a stop before this wrapper has reported leaves the file and sends no signal.
 on_stop_seen() {
@@ -518,8 +547,9 @@ fi
 start_program "$@"
 write_supervisor || :
 if [ -e "$folder/STOP" ] || [ "$stops" -gt 0 ]; then start_grace_timer; else watch_for_stop; fi
+[ "$terms" -eq 0 ] || start_reaper
 await_program
-for helper in $watcher $timer; do kill "$helper" 2>/dev/null || :; done
+for helper in $watcher $timer $reaper; do kill "$helper" 2>/dev/null || :; done
 end_leftovers
 end_log_line
 

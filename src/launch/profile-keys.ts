@@ -13,8 +13,13 @@ export const profileKeys = (value: unknown, path: readonly string[]): string[] =
 function ofKind(value: unknown): readonly z.core.$ZodType[] {
   const kind = typeof value === "object" && value !== null && "kind" in value ? value.kind : undefined;
   const all = LauncherProfile.options;
-  const own = all.filter((option) => option.shape.kind.value === kind);
+  const own = all.filter((option) => hasKind(option, kind));
   return own.length > 0 ? own : all;
+}
+
+function hasKind(option: z.core.$ZodType, kind: unknown): boolean {
+  const literal = shapeOf(option)["kind"];
+  return literal instanceof z.ZodLiteral && literal.value === kind;
 }
 
 function inside(schema: z.core.$ZodType, key: string): z.core.$ZodType[] {
@@ -30,5 +35,7 @@ function alternatives(schema: z.core.$ZodType): z.core.$ZodType[] {
 }
 
 function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
+  // A profile of which some keys follow from others.
+  if (schema instanceof z.ZodPipe) return shapeOf(schema.in);
   return schema instanceof z.ZodObject ? schema.shape : {};
 }

@@ -110,13 +110,25 @@ const far = {
     .strictObject({ model: StageWay.default("upload"), data: StageWay.default("upload") })
     .default({ model: "upload", data: "upload" }),
   s3: S3Source.optional(),
-  processes: z.int().positive().default(8).describe("Training processes on each machine: one per GPU"),
+  processes: z
+    .int()
+    .positive()
+    .optional()
+    .describe("Training processes on each machine: one per GPU. Default: 8, with device cpu 1"),
   purgeDays: z
     .int()
     .positive()
     .optional()
     .describe("The site deletes files that old; a warning tells when a run would live longer"),
 };
+
+// Written out of line, as it follows from another key.
+const withProcesses = <Profile extends { readonly device: string; readonly processes?: number | undefined }>(
+  profile: Profile,
+): Profile & { processes: number } => ({
+  ...profile,
+  processes: profile.processes ?? (profile.device === "cpu" ? 1 : 8),
+});
 
 /** How to reach a machine over SSH. Everything not said here comes from ssh_config. */
 export const SshEndpoint = z.strictObject({
@@ -146,7 +158,7 @@ const ssh = {
 export const SshAccess = z.strictObject(ssh);
 export type SshAccess = z.infer<typeof SshAccess>;
 
-export const SshProfile = z.strictObject({
+const SshProfile = z.strictObject({
   ...far,
   ...ssh,
   kind: z.literal("ssh"),
@@ -170,7 +182,7 @@ const Slurmtime = z
     "must be a Slurm time such as 12:00:00 or 2-00:00:00",
   );
 
-export const SlurmProfile = z.strictObject({
+const SlurmProfile = z.strictObject({
   ...far,
   ...ssh,
   kind: z.literal("slurm"),
@@ -219,8 +231,8 @@ export const SlurmProfile = z.strictObject({
 /** WHERE a job runs. */
 export const LauncherProfile = z.discriminatedUnion("kind", [
   LocalProfile,
-  SshProfile,
-  SlurmProfile,
+  SshProfile.transform(withProcesses),
+  SlurmProfile.transform(withProcesses),
   SageMakerProfile,
 ]);
 export type LauncherProfile = z.infer<typeof LauncherProfile>;

@@ -62,7 +62,7 @@ function whileUnwatched(run: Run, stale: string | null, lookedAt: string | null)
   const alone = ALONE[run.state] ?? "the job goes on by itself";
   const isOld = stale !== null && (lookedAt === null || lookedAt < stale);
   const seen = isOld ? `stale since ${stale}: ` : "";
-  return `${seen}${alone}; nobody watches: its end, and another attempt where one is needed, wait for that; ${watch}`;
+  return `${seen}${alone}; nobody watches: its end is recorded, and another attempt begun where one is needed, only when somebody does; ${watch}`;
 }
 
 type Words = Readonly<Partial<Record<RunState, string>>>;

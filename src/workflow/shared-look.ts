@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { parseJson, readIfExists, writeAtomic } from "../core/files.ts";
 import { isOwnerGone } from "../core/process-owner.ts";
-import { withProcessLock } from "../core/process-lock.ts";
 import type { Observation } from "../launch/index.ts";
 import type { Shop } from "./shop.ts";
+import { inTurnAt } from "./turn.ts";
 import type { Group, Watched } from "./watch-groups.ts";
 import { warningOf } from "./watch-live.ts";
 
@@ -104,20 +104,7 @@ export const isFresh = async (
 
 /** Does `ask` unless another process of this project asks the same launcher just now; then `busy`. */
 export const inTurn = async (
-  shop: Files & Pick<Shop, "clock" | "signal">,
+  shop: Files & Pick<Shop, "clock" | "signal" | "owner">,
   group: Named,
   ask: () => Promise<void>,
-): Promise<"done" | "busy"> => {
-  const other = new AbortController();
-  const signal = AbortSignal.any([shop.signal, other.signal]);
-  const folder = join(folderOf(shop), `${group.name}.lock`);
-  const wait = { clock: shop.clock, signal, onWait: () => other.abort() };
-  try {
-    await withProcessLock(folder, wait, ask);
-    return "done";
-  } catch (error) {
-    // Aborted while it waited for its turn, and by nothing else: `ask` was not begun.
-    if (other.signal.aborted && !shop.signal.aborted) return "busy";
-    throw error;
-  }
-};
+): Promise<"done" | "busy"> => inTurnAt(shop, join(folderOf(shop), `${group.name}.turn`), ask);

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { chainOf, type Chain } from "./link-support.ts";
-import { temporaryFolder } from "./support.ts";
+import { chainOf, ended, type Chain } from "./link-support.ts";
+import { temporaryFolder, until } from "./support.ts";
 
 const OPTIONS = ["--containers", "docker"];
 
@@ -75,6 +75,64 @@ describe("containers of a run", () => {
       expect(chain.read("at-removal")).toContain("result.json");
     },
   );
+
+  describe("while Slurm ends the job", () => {
+    /** Sends TERM to the wrapper while its program, which heeds no signal, is what a client of docker is. How it ends. */
+    const ending = async (request: {
+      readonly stop?: string;
+      readonly squeue: string;
+      readonly last?: string;
+    }): Promise<{ readonly code: number | null; readonly seen: string }> => {
+      const chain = chainOf("us-d");
+      const { path, left } = docker(
+        OTHERS,
+        `[ "$1" != rm ] || ls "${chain.run}/attempts/1" >"${chain.run}/at-removal"`,
+      );
+      // Fifteen seconds are waited for; here they pass faster.
+      for (const [name, text] of [
+        ["squeue", request.squeue],
+        ["sleep", "exec /bin/sleep 0.05"],
+      ] as const)
+        writeFileSync(join(path, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      const waits = `while grep -qx us-d-a1 ${path}/containers; do ${request.last ?? "sleep 1"}; done; exit 137`;
+      chain.script(1, `trap '' TERM; docker run us-d-a1; : >"$run/up"; ${waits}`);
+      const child = chain.start(1, { path, options: OPTIONS });
+      const end = ended(child);
+      await until(async () => (chain.read("up") === undefined ? undefined : true));
+      if (request.stop !== undefined) chain.write("STOP", request.stop);
+      child.kill("SIGTERM");
+      const { code } = await end;
+      expect(left()).toEqual(OTHERS);
+      return { code, seen: chain.read("at-removal") ?? "" };
+    };
+    const OVER = `case "$*" in *"-j 101 -t COMPLETING"*) echo 101 ;; esac`;
+
+    it("are removed at once when the run was stopped now, before the wrapper is killed", async () => {
+      const { code, seen } = await ending({ stop: "now\n", squeue: "echo no >&2; exit 1" });
+      expect(code).toBe(137);
+      expect(seen).not.toContain("result.json");
+    });
+
+    it("are removed in time when somebody else has ended the job", async () => {
+      const { code, seen } = await ending({ squeue: OVER });
+      expect(code).toBe(137);
+      expect(seen).not.toContain("result.json");
+    });
+
+    it.each([undefined, "cancel\n"])(
+      "may save for as long as a preemption lets them, with STOP %j",
+      async (stop) => {
+        const last = `n=$((\${n:-0} + 1)); [ $n -lt 100 ] || exit 3; sleep 1`;
+        const { code, seen } = await ending({
+          ...(stop === undefined ? {} : { stop }),
+          squeue: "exit 0",
+          last,
+        });
+        expect(code).toBe(3);
+        expect(seen).toContain("result.json");
+      },
+    );
+  });
 
   it("are left alone by a link that has nothing to do, and where there is no docker", async () => {
     const chain = chainOf("us-d");

@@ -3,7 +3,14 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { projectAt } from "../../src/core/project.ts";
-import { isMarker, loadProfile, markerOf, profileNames, shellQuote } from "../../src/launch/index.ts";
+import {
+  isMarker,
+  LauncherProfile,
+  loadProfile,
+  markerOf,
+  profileNames,
+  shellQuote,
+} from "../../src/launch/index.ts";
 import { temporaryFolder } from "./support.ts";
 
 describe("markers", () => {
@@ -51,6 +58,21 @@ describe("loadProfile", () => {
       device: "auto",
       graceSeconds: 120,
     });
+  });
+
+  it("takes one process for a CPU that is not here, and eight for GPUs, unless it says how many", () => {
+    const paths = { data: "/d", models: "/m", env: "/e", runs: "/r" };
+    const machines = [
+      { kind: "ssh", hosts: [{ host: "h" }], paths },
+      { kind: "slurm", time: "1:00:00", paths },
+    ];
+    for (const machine of machines) {
+      const processes = (more: object): unknown =>
+        LauncherProfile.parse({ schemaVersion: 1, ...machine, ...more }).processes;
+      expect(
+        [{}, { device: "cuda" }, { device: "cpu" }, { device: "cpu", processes: 4 }].map(processes),
+      ).toEqual([8, 8, 1, 4]);
+    }
   });
 
   it("lists every problem with its place", async () => {

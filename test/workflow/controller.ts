@@ -91,8 +91,10 @@ export const controller = (
     env: stage.environment,
   });
 
-/** Exit code or signal of a process. */
+/** Exit code or signal of a process, which may have ended before: nobody is told of that a second time. */
 export const endOf = async (child: ChildProcess): Promise<number | string | null> =>
+  child.exitCode ??
+  child.signalCode ??
   new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? signal));
   });

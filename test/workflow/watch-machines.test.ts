@@ -46,6 +46,19 @@ describe("a machine that fails", () => {
     expect(reasons(shop)).toEqual(["node_check", "node_lost", "node_lost", null]);
   });
 
+  it("is not to blame for a download that ends with the same code", async () => {
+    const { far, clock, shop: open, job } = await scriptedStage();
+    const shop = open();
+    await startRun(shop, job(RUN));
+    const was = result(MARKER, { exitCode: 69, reason: "exited", host: "good7" });
+    far.sights.set(MARKER, ended("failed", was, { node: "good7" }));
+    expect(await look(shop)).toBe("recovering");
+    clock.forward(MINUTE);
+    expect(await look(shop)).toBe("starting");
+    expect(far.asked.plans.map(({ attempt }) => attempt.excludedNodes)).toEqual([[], []]);
+    expect(reasons(shop)).toEqual(["node_check", null]);
+  });
+
   it("spends its own budget and no other: preemptions do not eat it up", async () => {
     const { far, shop: open, job } = await scriptedStage();
     const shop = open();

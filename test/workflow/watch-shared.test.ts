@@ -1,11 +1,13 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { withProcessLock } from "../../src/core/process-lock.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { processOwner } from "../../src/core/process-owner.ts";
 import { markerOf } from "../../src/launch/index.ts";
 import { startRun } from "../../src/workflow/runs.ts";
+import type { Shop } from "../../src/workflow/shop.ts";
+import { inTurnAt } from "../../src/workflow/turn.ts";
 import { watchPass } from "../../src/workflow/watch.ts";
 import { newWatcher } from "../../src/workflow/watch-groups.ts";
 import { summariesOf } from "../../src/workflow/watch-summary.ts";
@@ -144,17 +146,44 @@ describe("who watches", () => {
   });
 });
 
+const turnOf = (stage: ScriptedStage): string => {
+  const name = stage.shop().launchers.nameOf(stage.job("a").job);
+  return join(stage.project.state, "looks", `${name}.turn`);
+};
+
 describe("a question that another process asks just now", () => {
   it("is not asked a second time, and waited for only a moment", async () => {
     const stage = await started();
     const shop = { ...stage.shop(), clock: systemClock };
-    const lock = join(stage.project.state, "looks", `${shop.launchers.nameOf(stage.job("a").job)}.lock`);
-    const found = await withProcessLock(lock, { clock: systemClock }, async () =>
-      summariesOf(shop, undefined, { ask: "due" }),
-    );
+    let found: Awaited<ReturnType<typeof summariesOf>> = [];
+    await inTurnAt({ ...shop, owner: await processOwner() }, turnOf(stage), async () => {
+      found = await summariesOf(shop, undefined, { ask: "due" });
+    });
     expect(found).toHaveLength(3);
     expect(questions(stage)).toBe(0);
   }, 60_000);
+
+  it("is asked again when who asked was killed in another container, after a minute and not before", async () => {
+    const stage = await started();
+    const [host, boot, number, start] = (await processOwner()).split("|");
+    const killed = [host, boot, number, start, "pid:[1]"].join("|");
+    const turn = { schemaVersion: 1, owner: killed, token: "gone", until: stage.clock.now() + 60_000 };
+    mkdirSync(join(stage.project.state, "looks"), { recursive: true });
+    writeFileSync(turnOf(stage), JSON.stringify(turn));
+    const clock: Shop["clock"] = {
+      ...stage.clock,
+      // Only who waits for the turn makes the time pass.
+      sleep: async (milliseconds, signal) =>
+        milliseconds < SECOND ? stage.clock.forward(milliseconds) : stage.clock.sleep(milliseconds, signal),
+    };
+    const shop = { ...stage.shop(), clock };
+    await summariesOf(shop, undefined, { ask: "due" });
+    expect(questions(stage)).toBe(0);
+    stage.clock.forward(60_000);
+    await summariesOf(shop, undefined, { ask: "due" });
+    expect(questions(stage)).toBe(1);
+    expect(existsSync(turnOf(stage))).toBe(false);
+  });
 
   it("is asked anew when what was kept cannot be read", async () => {
     const stage = await started();

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import PrinterCallback
 
 from . import world
 from .arguments import training_arguments
@@ -15,6 +16,7 @@ from .conversation import Encoder
 from .dialogues import Dialogues
 from .errors import DataError, Stopped
 from .job import Job
+from .log_lines import LogLines
 from .manifest import TrainManifest
 from .model_folder import check_model_folder
 from .modeling import add_lora, dtype_of, freeze_towers, load_extractor, load_thinker, load_tokenizer, pick_device
@@ -84,6 +86,8 @@ def _run(
         kind="adapter" if manifest.training.mode == "lora" else "full",
         extras=[manifest.model.path / name for name in EXTRAS],
     )
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(LogLines)
     result = trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     if boundary.stopped:
         raise Stopped(boundary.stopped, step=result.global_step)

@@ -12,7 +12,7 @@ export interface DiskNeed {
 
 /** Space, files and quota of each filesystem against what is going to be written on it, and whether its folders can be written. */
 export const diskChecks = (facts: FarFacts, needs: readonly DiskNeed[]): readonly Check[] => [
-  ...facts.folders.filter(({ writable }) => !writable).map(unwritable),
+  ...unwritable(facts.folders.filter(({ writable }) => !writable)),
   ...filesystems(facts.folders).flatMap((folders) => {
     const [place] = folders;
     if (place === undefined) return [];
@@ -34,15 +34,29 @@ function filesystems(folders: readonly FolderFact[]): readonly (readonly FolderF
   return [...groups.values()];
 }
 
-function unwritable({ folder, nearest }: FolderFact): Check {
-  const where = nearest === folder ? folder : `${folder} is not there and ${nearest}`;
-  return {
-    name: "folder",
-    outcome: "failed",
-    detail: `${where} cannot be written`,
-    hint: "change its mode or group, or choose another folder in the profile's paths",
-  };
+// Folders of one profile mostly lie together: one mistake is one check, with all that it keeps from being made.
+function unwritable(folders: readonly FolderFact[]): readonly Check[] {
+  if (folders.length === 0) return [];
+  const parents = [...new Set(folders.map(({ nearest }) => nearest))];
+  const parts = parents.map((parent) => {
+    const below = folders.filter(({ folder, nearest }) => nearest === parent && folder !== parent);
+    if (below.length === 0) return `${parent} cannot be written`;
+    const names = inWords(below.map(({ folder }) => folder));
+    const verb = below.length === 1 ? "is" : "are";
+    return `${parent} cannot be written, and ${names} ${verb} not there`;
+  });
+  return [
+    {
+      name: "folders",
+      outcome: "failed",
+      detail: parts.join("; "),
+      hint: "change mode or group of what cannot be written, or choose other folders in the profile's paths",
+    },
+  ];
 }
+
+const inWords = (words: readonly string[]): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 
 function spaceCheck({ mount, nearest, freeBytes }: FolderFact, needs: readonly DiskNeed[]): Check {
   const name = `disk ${mount === "" ? nearest : mount}`;

@@ -46,10 +46,11 @@ export const cancelSlurm = async (
 
 // The run's STOP is newer than the submission, or link.sh takes it for the stop of an earlier one. After that the newest attempt is
 // told: a link that begins one looks for the run's STOP once more, so one of the two sees the other. Before the wrapper has
-// reported, its shell would die of the signal.
+// reported, its shell would die of the signal. The word in the run's STOP tells the wrapper what Slurm's signal means.
 const STOP = `
 run=$1 stem=$2 mode=$3
-mkdir -p -- "$run" && printf 'cancel\\n' >"$run/STOP.$$" && mv -f -- "$run/STOP.$$" "$run/STOP" && touch -- "$run/STOP" || exit 1
+case $mode in now) word=now ;; *) word=cancel ;; esac
+mkdir -p -- "$run" && printf '%s\\n' "$word" >"$run/STOP.$$" && mv -f -- "$run/STOP.$$" "$run/STOP" && touch -- "$run/STOP" || exit 1
 newest=0
 for claim in "$run/claims/$stem"-a*; do
   number=\${claim##*-a}

@@ -144,14 +144,28 @@ function ended(scene: Scene, runner: JobView, cause: EndCause, state?: ReadState
   const how = result === null ? "no result" : (result.signal ?? `exit ${result.exitCode}`);
   const own = result === null || result.detail === "" ? "" : `: ${result.detail}`;
   const more = own === "" && log?.link === runner.link ? `; ${log.path} ends: ${log.words}` : own;
+  const words = `${describe(runner)}${wordsOf(runner, state)}; ${how}${more}`;
   return {
     phase: "ended",
     result,
     cause,
-    detail: `${describe(runner)}${wordsOf(runner, state)}; ${how}${more}`,
+    detail: cleanStop(runner, scene, state) ?? words,
     ...(where === null ? {} : { node: where }),
     ...(continues === undefined ? {} : { continues }),
   };
+}
+
+// CONTRACT.md: it has kept what it has and stopped.
+const STOPPED = 3;
+
+// Whoever asked for a stop reads FAILED as a failure: for Slurm every exit code but 0 is one.
+function cleanStop(runner: JobView, { evidence }: Scene, state: ReadState | undefined): string | undefined {
+  const { result } = evidence.chain;
+  if (state?.word !== "FAILED" || result?.exitCode !== STOPPED || result.reason !== "exited")
+    return undefined;
+  const where = evidence.node ?? nodeOf(runner);
+  const place = where === null ? "" : ` on ${where}`;
+  return `job ${runner.id}${place}: the program stopped cleanly (exit ${STOPPED}, which Slurm calls ${state.word})`;
 }
 
 function wordsOf({ queued }: JobView, state: ReadState | undefined): string {

@@ -72,7 +72,7 @@ export const slurmLauncher = async (profile: SlurmProfile, world: OpenWorld): Pr
       ...slurmNotes(job, profile),
       ...(await reached(
         async () => checkFar(transport, job, profile, world),
-        async () => preflightSlurm(plan(job, PREFLIGHT), job, checks),
+        async () => preflightSlurm(plan(job, PREFLIGHT), checks),
       )),
     ],
     submit: async (request) => {

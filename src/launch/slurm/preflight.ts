@@ -1,10 +1,12 @@
-import type { Check, Job, Plan } from "../schema.ts";
+import { attemptLayout } from "../attempt-layout.ts";
+import type { Check, Plan } from "../schema.ts";
 import type { ProfileOf } from "../profile.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Cluster } from "./cluster.ts";
 import { execute, onCluster, scrubbed } from "./command.ts";
 import type { ClusterFacts } from "./facts.ts";
 import { essence, readRefusal } from "./refusals.ts";
+import { sbatchCommand } from "./sbatch.ts";
 import { failureOf, linesOf } from "./squeue.ts";
 import { slurmSeconds } from "./times.ts";
 
@@ -14,8 +16,29 @@ export interface CheckWorld {
   readonly cluster: Cluster;
 }
 
-/** What the scheduler says without a job: version, accounts, preemption, partition and its limits. */
-export const probeSlurm = async (world: CheckWorld): Promise<readonly Check[]> => {
+/**
+ * What the scheduler says without a job: version, accounts, preemption, partition and its limits, and whether it would take a
+ * training job of the profile.
+ */
+export const probeSlurm = async (world: CheckWorld): Promise<readonly Check[]> =>
+  checksOf(world, trainingCommand(world.profile));
+
+/** The same for this job. */
+export const preflightSlurm = async (plan: Plan, world: CheckWorld): Promise<readonly Check[]> =>
+  checksOf(world, plan.argv);
+
+// Any training job asks for the same machine.
+const trainingCommand = (profile: CheckWorld["profile"]): Plan["argv"] =>
+  sbatchCommand({
+    job: { kind: "train", runId: "probe", secrets: [] },
+    profile,
+    attempt: { number: 1, marker: "us-probe-a1", token: "probe" },
+    layout: attemptLayout("/probe", 1),
+    script: "job.sh",
+    link: 1,
+  });
+
+async function checksOf(world: CheckWorld, command: Plan["argv"]): Promise<readonly Check[]> {
   const facts = await world.cluster.facts();
   if (!facts.known) {
     return [
@@ -33,13 +56,14 @@ export const probeSlurm = async (world: CheckWorld): Promise<readonly Check[]> =
     preemptionCheck(facts.facts, world.profile),
     await partitionCheck(world),
     ...(facts.facts.accounts ? [await associationCheck(world)] : []),
+    await testOnly(command, world),
   ];
-};
+}
 
-/** Whether Slurm would take this very plan, asked without submitting it. */
-export const testOnly = async (plan: Plan, { transport, profile }: CheckWorld): Promise<Check> => {
+/** Whether Slurm would take a job that is submitted in this way, asked without submitting it. */
+async function testOnly(command: Plan["argv"], { transport, profile }: CheckWorld): Promise<Check> {
   const name = "sbatch --test-only";
-  const [program, ...rest] = plan.argv;
+  const [program, ...rest] = command;
   const script = rest.findIndex((word) => !word.startsWith("-"));
   const options = rest
     .slice(0, script)
@@ -59,7 +83,7 @@ export const testOnly = async (plan: Plan, { transport, profile }: CheckWorld): 
     detail: refusal.reason,
     ...(isSure && refusal.hint !== undefined ? { hint: refusal.hint } : {}),
   };
-};
+}
 
 function accountsCheck({ accounts, minJobAge }: ClusterFacts): Check {
   return accounts
@@ -177,9 +201,3 @@ async function associationCheck({ transport, profile, cluster }: CheckWorld): Pr
     detail: accounts.length === 0 ? "no associations" : `accounts ${accounts.join(", ")}`,
   };
 }
-
-/** Everything that can be asked for this job. */
-export const preflightSlurm = async (plan: Plan, _job: Job, world: CheckWorld): Promise<readonly Check[]> => [
-  ...(await probeSlurm(world)),
-  await testOnly(plan, world),
-];

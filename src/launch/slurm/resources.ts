@@ -18,7 +18,7 @@ export interface SlurmResources {
  * its share of the processors and of the memory, so that it does not wait for a node of its own. `memory: 0`, all there is, has no
  * share: the site's default is taken. Pure.
  */
-export const slurmResources = (job: Job, profile: SlurmProfile): SlurmResources => {
+export const slurmResources = (job: Pick<Job, "kind">, profile: SlurmProfile): SlurmResources => {
   const { processes, memory, cpusPerTask } = profile;
   if (job.kind === "train") {
     return {

@@ -51,7 +51,7 @@ export const OWN_OPTIONS: Readonly<Record<string, string>> = {
  * hub's token is none of them: only the download needs it, and a start whose model is complete asks the hub nothing. One that is
  * interrupted within the download of a model that needs a token ends with MODEL_DENIED; a resumed run brings the token again.
  */
-export const mayRequeue = (job: Job, profile: SlurmProfile): boolean =>
+export const mayRequeue = (job: Pick<Job, "secrets">, profile: SlurmProfile): boolean =>
   profile.requeue && job.secrets.length === 0;
 
 /** Nodes that no job of the submission gets, as sbatch takes them; undefined without any. */
@@ -62,7 +62,7 @@ export const excludedNodes = (profile: SlurmProfile, attempt: AttemptContext): s
 
 /** The command that submits one link; all of them differ only in their number. Nothing of it is read by a shell. */
 export const sbatchCommand = (request: {
-  readonly job: Job;
+  readonly job: Pick<Job, "kind" | "runId" | "secrets">;
   readonly profile: SlurmProfile;
   readonly attempt: AttemptContext;
   readonly layout: AttemptLayout;

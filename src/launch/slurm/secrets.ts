@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { posix } from "node:path";
 import { layoutAt } from "../attempt-layout.ts";
-import { tokenFolder } from "../far/index.ts";
+import { secretFile, tokenFolder } from "../far/index.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { ProfileOf } from "../profile.ts";
 import { jobKey, type JobKey, type Observation, type Plan, type RefOf } from "../schema.ts";
@@ -19,8 +20,25 @@ interface SecretsWorld {
 const HUB = "HF_TOKEN";
 const hubFolder = ({ cwd }: Plan): string => tokenFolder({ runFolder: layoutAt(cwd).run });
 
+/** Says of one submission which secrets are its own: attempts have a token each, but an attempt may be sent more than once. */
+export const newSubmission = ({ attempt }: Plan): string => `${attempt.token}.${randomUUID()}`;
+
+// Beside the values, and there before them.
+const TAG = "UNDERSTUDY_SUBMISSION";
+
+/** Stores what the job is to read, as this submission's. The errors are those of `secretFile`. */
+export const storeSecrets = async (
+  plan: Plan,
+  submission: string,
+  { profile, world, transport }: SecretsWorld & { readonly transport: Transport },
+): Promise<void> => {
+  for (const [folder, secrets] of secretsOf(plan, { profile, world })) {
+    await secretFile(transport, folder, { [TAG]: submission, ...secrets });
+  }
+};
+
 /** Secrets by the folder where the job looks for them: its own, and the hub's token for the download step. */
-export const secretsOf = (
+const secretsOf = (
   plan: Plan,
   { profile, world }: SecretsWorld,
 ): readonly (readonly [string, Readonly<Record<string, string>>])[] => {
@@ -33,17 +51,42 @@ export const secretsOf = (
   ];
 };
 
-/** Removes what a job of this plan was to read: nobody is going to, so it must not lie there. Whoever sends the plan again sends it again. */
+// All that a submission knows to be its own is dropped, however late: by then another may have stored its secrets there. Those of
+// a whole attempt may have no name, when an earlier version has stored them.
+const DROP = `
+wanted=$1
+shift
+code=0
+for folder do
+  [ -d "$folder" ] || continue
+  found=
+  { IFS= read -r found <"$folder/${TAG}" || :; } 2>/dev/null
+  case $found in
+    "$wanted") ;;
+    '' | "$wanted"*) case $wanted in *.) ;; *) continue ;; esac ;;
+    *) continue ;;
+  esac
+  rm -rf -- "$folder" || code=1
+done
+exit $code
+`;
+
+/**
+ * Removes what a job of this plan was to read: nobody is going to, so it must not lie there. Whoever sends the plan again sends it
+ * again. Of one `submission`; else of all that have sent this attempt. Those of others stay.
+ */
 export const dropSecrets = async (
   plan: Plan,
   { profile, transport }: Pick<SecretsWorld, "profile"> & { readonly transport: Transport },
+  submission = `${plan.attempt.token}.`,
 ): Promise<void> => {
   const folders = [
     ...(namesIn(plan).length === 0 ? [] : [secretsFolder(plan)]),
     ...(profile.stage.model === "node-download" ? [hubFolder(plan)] : []),
   ].map((folder) => posix.normalize(folder));
   if (folders.length === 0) return;
-  await execute(transport, ["rm", "-rf", "--", ...folders], { deadline: 30_000 });
+  const argv = ["sh", "-c", DROP, "drop", submission, ...folders] as const;
+  await execute(transport, argv, { deadline: 30_000 });
 };
 
 const namesIn = ({ environment }: Plan): readonly string[] =>

@@ -1,11 +1,11 @@
 import { messageOf, RemoteError, UnderstudyError } from "../../core/errors.ts";
-import { prepareEnvironment, secretFile } from "../far/index.ts";
+import { prepareEnvironment } from "../far/index.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { ProfileOf } from "../profile.ts";
 import type { Plan, Submission } from "../schema.ts";
 import { ensureUploads, isLasting } from "../transport/index.ts";
 import { findJobs, type FindWorld } from "./find.ts";
-import { dropSecrets, secretsOf } from "./secrets.ts";
+import { dropSecrets, newSubmission, storeSecrets } from "./secrets.ts";
 import { sendFiles } from "./send-files.ts";
 import { linksOf } from "./sbatch.ts";
 import { submitLinks } from "./submit-links.ts";
@@ -31,17 +31,18 @@ export const submitSlurm = async (plan: Plan, settings: SubmitWorld): Promise<Su
   if ("outcome" in before) return before;
   // Some links are there already: they have their files, and the fence may be a later attempt's by now.
   if (before.isRest) return submitLinks(plan, before.links, settings);
+  const submission = newSubmission(plan);
   try {
-    await send(plan, settings);
+    await send(plan, submission, settings);
     settings.world.signal?.throwIfAborted();
   } catch (error) {
-    await dropSecrets(plan, settings);
+    await dropSecrets(plan, settings, submission);
     // What a stopped step says of its end is nobody's fault.
     settings.world.signal?.throwIfAborted();
     return refusalOf(error);
   }
   const answer = await submitLinks(plan, before.links, settings);
-  if (answer.outcome === "rejected") await dropSecrets(plan, settings);
+  if (answer.outcome === "rejected") await dropSecrets(plan, settings, submission);
   return answer;
 };
 
@@ -104,7 +105,8 @@ async function missingLinks(plan: Plan, settings: SubmitWorld): Promise<Ambiguou
     : { links: found.absent, isRest: found.ref !== undefined };
 }
 
-async function send(plan: Plan, { profile, world, transport }: SubmitWorld): Promise<void> {
+async function send(plan: Plan, submission: string, settings: SubmitWorld): Promise<void> {
+  const { profile, world, transport } = settings;
   const { umask, group } = profile;
   const signal = world.signal ?? new AbortController().signal;
   if (plan.uploads.length > 0) {
@@ -126,9 +128,7 @@ async function send(plan: Plan, { profile, world, transport }: SubmitWorld): Pro
       onLine: (text) => world.onProgress?.({ kind: "environment", text }),
     });
   }
-  for (const [folder, secrets] of secretsOf(plan, { profile, world })) {
-    await secretFile(transport, folder, secrets);
-  }
+  await storeSecrets(plan, submission, settings);
   // The fence comes last in a plan: from then on earlier attempts write nothing.
   await sendFiles(transport, plan.files);
 }

@@ -3,7 +3,7 @@ import type { SshAccess, SshEndpoint } from "../profile.ts";
 import { needsOpenSsh } from "./choose.ts";
 import type { TransportWorld } from "./framed-transport.ts";
 import { localTransport } from "./local.ts";
-import { parseHop, resolveHost, type ResolvedHost } from "./ssh-config.ts";
+import { parseHop, resolveHost, withHome, type ResolvedHost } from "./ssh-config.ts";
 import type { Transport } from "./transport.ts";
 
 /**
@@ -11,12 +11,14 @@ import type { Transport } from "./transport.ts";
  * what the library cannot do, and the library else; then large uploads still take the program where it is installed. UserErrors `SSH_CONFIG_INVALID`, `SSH_PROGRAM_MISSING`, `TRANSPORT_UNFIT`.
  */
 export const openTransport = async (
-  endpoint: SshEndpoint | null,
-  access: SshAccess,
+  asked: SshEndpoint | null,
+  written: SshAccess,
   world: TransportWorld,
 ): Promise<Transport> => {
-  const deadline = access.deadlineSeconds * 1000;
-  if (endpoint === null) return localTransport(world, deadline);
+  const deadline = written.deadlineSeconds * 1000;
+  if (asked === null) return localTransport(world, deadline);
+  // Of this machine, as whoever starts this program writes them.
+  const [endpoint, access] = [atHome(asked, ["identityFile"], world), atHome(written, FILES, world)];
   const target = await resolveHost(endpoint, access, world);
   const { openSshTransport } = await import("./openssh.ts");
   if (access.transport !== "openssh") {
@@ -38,6 +40,21 @@ export const openTransport = async (
   }
   return openSshTransport({ endpoint, access, target }, world);
 };
+
+const FILES = ["sshConfig", "knownHosts"] as const;
+
+/** With the home folder in these paths where they begin with a tilde. */
+function atHome<Key extends string, Settings extends { readonly [name in Key]?: string | undefined }>(
+  settings: Settings,
+  keys: readonly Key[],
+  { environment }: TransportWorld,
+): Settings {
+  const paths = keys.flatMap((key) => {
+    const path = settings[key];
+    return path === undefined ? [] : [[key, withHome(path, environment)] as const];
+  });
+  return { ...settings, ...Object.fromEntries(paths) };
+}
 
 // The program encrypts in a process of its own and in C: large uploads take it, nothing else does.
 function withBulk(library: Transport, bulk: Transport): Transport {

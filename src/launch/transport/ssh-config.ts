@@ -39,8 +39,8 @@ export const resolveHost = async (
   const asked = splitDestination(hop);
   const options = parseOptions((await askSsh(hop, access, world)) ?? "");
   const one = (name: string): string | undefined => options.get(name)?.[0];
-  const home = world.environment["HOME"] ?? homedir();
-  const word = (path: string): string => path.replace(/^~(?=\/|$)/, home);
+  const home = homeOf(world.environment);
+  const word = (path: string): string => withHome(path, world.environment);
   const jump = hop.jump?.length ? hop.jump.join(",") : none(one("proxyjump"));
   return {
     alias: hop.host,
@@ -54,6 +54,12 @@ export const resolveHost = async (
     options,
   };
 };
+
+const homeOf = (environment: TransportWorld["environment"]): string => environment["HOME"] ?? homedir();
+
+/** A path of this machine with `~` at its beginning read as a shell reads it. */
+export const withHome = (path: string, environment: TransportWorld["environment"]): string =>
+  path.replace(/^~(?=\/|$)/, () => homeOf(environment));
 
 function addressOf(
   asked: { readonly host: string; readonly user: string | undefined },

@@ -40,7 +40,7 @@ export const ssh2Transport = (
       name: `${target?.user ?? ""}@${target?.alias.split("@").at(-1) ?? ""} (ssh2)`,
       open: async ({ command }) => {
         const client = await connection();
-        return channelOf(client, await openChannel(client, command));
+        return openChannel(client, command, (stream) => channelOf(client, stream));
       },
       close: async () => {
         const clients = await connecting?.catch(() => []);
@@ -52,7 +52,12 @@ export const ssh2Transport = (
   );
 };
 
-async function openChannel(client: Client, command: string): Promise<ClientChannel> {
+/** `use` listens to the stream at once: a command that ends quickly says how in the very packet that opens the stream. */
+async function openChannel<Used>(
+  client: Client,
+  command: string,
+  use: (stream: ClientChannel) => Used,
+): Promise<Used> {
   return new Promise((resolve, reject) => {
     const refuse = (error: Error): void => reject(new NotOpened(refusalOf(error)));
     const lost = (): void => reject(new NotOpened(LOST));
@@ -61,7 +66,7 @@ async function openChannel(client: Client, command: string): Promise<ClientChann
       client.exec(command, (error, stream) => {
         client.removeListener("close", lost);
         if (error) refuse(error);
-        else resolve(stream);
+        else resolve(use(stream));
       });
     } catch (error) {
       client.removeListener("close", lost);
@@ -114,9 +119,9 @@ function channelOf(client: Client, stream: ClientChannel): Channel {
     ended,
     kill: (pid) => {
       stream.signal("TERM");
-      openChannel(client, `exec /bin/sh -c '${killScript(pid)}'`)
-        .then((killer) => killer.on("error", () => undefined).resume())
-        .catch(() => undefined);
+      openChannel(client, `exec /bin/sh -c '${killScript(pid)}'`, (killer) =>
+        killer.on("error", () => undefined).resume(),
+      ).catch(() => undefined);
     },
     close: () => stream.destroy(),
   };

@@ -146,10 +146,22 @@ describe("space on a far machine", () => {
     expect(there.map(({ folder: where }) => where)).toEqual(["/far/runs"]);
     const [check] = diskChecks(facts(folder("/far/runs", { writable: "no" })), []);
     expect(check).toMatchObject({
-      name: "folder",
+      name: "folders",
       outcome: "failed",
-      detail: "/far/runs is not there and /far cannot be written",
+      detail: "/far cannot be written, and /far/runs is not there",
     });
+  });
+
+  it("says once what keeps several folders from being made", () => {
+    const lines = ["data", "models", "runs"].map((name) => folder(`/far/${name}`, { writable: "no" }));
+    const elsewhere = ["folder", "no", "/fast", "/fast", DF, DFI].join("\t");
+    const failed = diskChecks(facts(...lines, elsewhere, folder("/far/env")), []).filter(
+      ({ outcome }) => outcome === "failed",
+    );
+    expect(failed).toHaveLength(1);
+    expect(failed[0]?.detail).toBe(
+      "/far cannot be written, and /far/data, /far/models and /far/runs are not there; /fast cannot be written",
+    );
   });
 
   it.each([

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compile } from "../compile.ts";
 import { until } from "../support.ts";
-import { leftBeside, ownerOf, place } from "./environment-support.ts";
-import { payload, temporaryFolder } from "./support.ts";
+import { leftBeside, ownerOf, place, quickPython } from "./environment-support.ts";
+import { payload, program, temporaryFolder } from "./support.ts";
 
 const CONTROLLER = `
 import { systemClock } from "./core/clock.js";
@@ -18,13 +18,20 @@ await prepareEnvironment(localTransport(world), environment, {
 });
 `;
 
+/** The quick Python, which makes no environment until a file named `go` lies beside it: a build cannot end unseen. */
+const heldPython = (folder: string): string => {
+  const quick = quickPython(folder);
+  const hold = `while [ "$2" = venv ] && [ ! -e '${join(folder, "go")}' ]; do sleep 0.1; done`;
+  return program(join(folder, "held-python"), ["#!/bin/sh", hold, `exec '${quick}' "$@"`, ""].join("\n"));
+};
+
 describe("a controller that is killed while an environment is made", { timeout: 240_000 }, () => {
   it("neither stops nor doubles the build: the next one finds it", async () => {
     const folder = temporaryFolder().path;
     const output = compile(folder, ["launch/far/index.ts", "launch/transport/index.ts", "core/clock.ts"]);
     const script = join(output, "controller.js");
     writeFileSync(script, CONTROLLER);
-    const made = place({}, folder);
+    const made = place({ python: heldPython(folder) }, folder);
     const args = [made.environment, payload].map((value) => JSON.stringify(value));
     const killed = async (line: string): Promise<void> => {
       const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
@@ -39,6 +46,7 @@ describe("a controller that is killed while an environment is made", { timeout: 
     const builder = ownerOf(made.folder, 1);
     await killed("making a Python");
     expect(ownerOf(made.folder, 1)).toBe(builder);
+    writeFileSync(join(folder, "go"), "");
     await made.prepare();
     expect(made.run("demo-tool")).toBe("demo runs\n");
     expect(readFileSync(join(folder, "made"), "utf8")).toBe("made\n");

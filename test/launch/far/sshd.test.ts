@@ -107,7 +107,7 @@ realSuite("a far machine behind sshd", { programs: ["sshd", "ssh", "python3"], r
     const checks = await checkFar(t, farJob({ profile }), profile, world);
     const failed = checks.filter(({ outcome }) => outcome === "failed");
     expect(failed).toMatchObject([
-      { name: "folder", detail: `${locked}/runs is not there and ${locked} cannot be written` },
+      { name: "folders", detail: `${locked} cannot be written, and ${locked}/runs is not there` },
     ]);
     expect(checks.find(({ name }) => name === "group")).toMatchObject({
       outcome: "warning",

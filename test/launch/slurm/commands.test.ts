@@ -176,6 +176,8 @@ describe("a job of a cluster of a federation", () => {
     expect(ref).toMatchObject({ cluster: "gpu2", jobs: [{ id: "4711", link: 1 }] });
     await bench.launcher.observe([ref]);
     await bench.launcher.cancel(ref, "now");
+    // What the signal means that is to come from Slurm.
+    expect(readFileSync(join(plan.cwd, "../../STOP"), "utf8")).toBe("now\n");
     for (const program of ["squeue", "sacct", "scancel"] as const) {
       const calls = bench.calls(program);
       expect(calls.length).toBeGreaterThan(0);

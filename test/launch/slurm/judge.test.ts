@@ -74,7 +74,11 @@ const TABLE: readonly [what: string, told: Told, seen: Partial<Observation> | "a
       queue: { 1: queued("FAILED") },
       files: { ...result(3), "attempts/1/STOP": "signal USR1\n", STOP: "cancel\n" },
     },
-    { phase: "ended", cause: "cancelled" },
+    {
+      phase: "ended",
+      cause: "cancelled",
+      detail: "job 11 on n1: the program stopped cleanly (exit 3, which Slurm calls FAILED)",
+    },
   ],
   [
     "was fenced by its token",

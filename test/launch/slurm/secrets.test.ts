@@ -97,6 +97,24 @@ describe("secrets that no job has read are removed", () => {
     await bench.launcher.close();
   });
 
+  it.each([
+    ["of the same attempt", "t.another", "attempts/1/secrets/PLANTED"],
+    ["of the next attempt", "t2.another", "secrets/HF_TOKEN"],
+  ])("but not those that another submission %s has stored meanwhile", async (_, tag, kept) => {
+    const file = `"$HOME"/runs/run-1/${kept}`;
+    const stored = `printf %s ${tag} >"$(dirname ${file})/UNDERSTUDY_SUBMISSION"; printf theirs >${file}`;
+    const sbatch = `${stored}; echo 'sbatch: error: Invalid account or account/partition combination specified' >&2; exit 1`;
+    const bench = await commandsBench({ ...SETTINGS, programs: { ...SETTINGS.programs, sbatch } });
+    const job = bench.job({ secrets: ["PLANTED"] });
+    expect(await bench.launcher.submit(bench.plan(job))).toMatchObject({ outcome: "rejected" });
+    const left = ["attempts/1/secrets/PLANTED", "secrets/HF_TOKEN"].filter((name) =>
+      existsSync(join(job.runFolder, name)),
+    );
+    expect(left).toEqual([kept]);
+    expect(readFileSync(join(job.runFolder, kept), "utf8")).toBe("theirs");
+    await bench.launcher.close();
+  });
+
   it("when they cannot be, the end says so", async () => {
     const bench = await commandsBench(SETTINGS);
     const { own, show, observe } = await submitted(bench);
@@ -127,6 +145,12 @@ describe("secrets that no job has read are removed", () => {
     expect(await bench.launcher.find(plan)).toEqual({ outcome: "none" });
     expect(existsSync(join(job.runFolder, "secrets"))).toBe(false);
     expect(existsSync(join(plan.cwd, "secrets"))).toBe(false);
+    // As a later attempt of another controller has stored it.
+    const theirs = join(job.runFolder, "secrets");
+    mkdirSync(theirs);
+    writeFileSync(join(theirs, "UNDERSTUDY_SUBMISSION"), "t2.another");
+    expect(await bench.launcher.find(plan)).toEqual({ outcome: "none" });
+    expect(existsSync(theirs)).toBe(true);
     await bench.launcher.close();
   });
 

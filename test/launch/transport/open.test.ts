@@ -67,6 +67,23 @@ realSuite("choosing a transport", { programs: ["ssh", "ssh-keygen"] }, () => {
     await expect(forced).rejects.toMatchObject({ code: "TRANSPORT_UNFIT" });
   });
 
+  it.each(["auto", "openssh"] as const)(
+    "reads ~ in its files as the home of who starts it (%s)",
+    async (way) => {
+      const written = access("Host login1\n  HostName 127.0.0.1\n  Port 9\n", {
+        transport: way,
+        sshConfig: "~/config",
+        knownHosts: "~/known_hosts",
+      });
+      const there = { ...world, environment: { ...world.environment, HOME: folder } };
+      const transport = await openTransport(endpoint({ identityFile: "~/key" }), written, there);
+      expect(transport.name).toMatch(way === "auto" ? /\(ssh2\)$/ : /\(openssh\)$/);
+      // Nobody listens there; a key that is not found, or another's file, would be another fault.
+      expect(await transport.exec(["true"])).toMatchObject({ kind: "transport-error", code: "UNREACHABLE" });
+      await transport.close();
+    },
+  );
+
   it.each(["certified", "token"])("takes the program for a key that is %s", async (key) => {
     const transport = await openTransport(endpoint({ identityFile: join(folder, key) }), access(""), world);
     expect(transport.name).toMatch(/\(openssh\)$/);
