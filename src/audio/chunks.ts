@@ -28,6 +28,7 @@ const HEADER = 8;
 // Pipes cannot go back to fill in the size; they leave -1 or the greatest signed size minus a header.
 const STREAMING_SIZE = 0x7fff_f000;
 const UNKNOWN_SIZE = 0xffff_ffff;
+const LONG_STREAMING_SIZE = 0x7fff_ffff_ffff_f000n;
 const KNOWN = new Set(
   "fmt |data|LIST|list|fact|JUNK|junk|PAD |FLLR|bext|id3 |ID3 |cue |smpl|inst|iXML|axml|chna|PEAK|DISP|ds64|plst|note|labl|cart|umid|levl|minf|elm1|regn".split(
     "|",
@@ -111,7 +112,9 @@ function dataRange(walk: Walk, start: number, size: number): Range | Rejected {
   if (declared <= BigInt(present) && !(declared === 0n && runsToTheEnd(walk, start))) {
     return { start, end: start + Number(declared) };
   }
-  if (declared === 0n || (walk.longDataSize === undefined && size >= STREAMING_SIZE)) {
+  const isStreaming =
+    walk.longDataSize === undefined ? size >= STREAMING_SIZE : declared >= LONG_STREAMING_SIZE;
+  if (declared === 0n || isStreaming) {
     walk.notes.add("streaming_header");
     return { start, end };
   }

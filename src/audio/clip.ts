@@ -1,8 +1,8 @@
 import { sha256 } from "../core/hash.ts";
-import { isFlac, openFlac } from "./flac.ts";
+import { isFlac, openFlac, type Flac } from "./flac.ts";
 import { measureClip, type ClipMeasures } from "./measure.ts";
 import { readWav } from "./read-wav.ts";
-import { openResampler } from "./resample.ts";
+import { openResampler, type Resample } from "./resample.ts";
 import type { Decoded, Rejected, WavFormat, WavNote } from "./result.ts";
 import { CLIP_RATE, clipPcm, clipSamples, isClip, writeClip } from "./write-wav.ts";
 
@@ -17,6 +17,11 @@ export interface ReadyClip {
   readonly codec: ClipCodec;
   readonly source: WavFormat;
   readonly notes: readonly WavNote[];
+  /** Samples at 16 kHz. */
+  readonly samples: number;
+  /** Every sample is zero. */
+  readonly isSilent: boolean;
+  /** Computed when first asked for, as the digests are: a clip that is read again to be stored needs not all of them. */
   readonly measures: ClipMeasures;
   /** SHA-256 of the file as it was read. */
   readonly sourceSha256: string;
@@ -34,25 +39,65 @@ export type ReadClip = (bytes: Uint8Array) => ReadyClip | Rejected;
  */
 export const openClipReader = async (codec: ClipCodec = "wav"): Promise<ReadClip> => {
   const [to16k, flac] = await Promise.all([openResampler(CLIP_RATE), openFlac()]);
-  const stored = (wav: Uint8Array): Uint8Array =>
-    codec === "wav" ? wav : flac.encode(clipSamples(wav), CLIP_RATE);
-  return (bytes) => {
-    const finish = (wav: Uint8Array, { format, notes }: Pick<Decoded, "format" | "notes">): ReadyClip => ({
+  return (bytes) => convert(bytes, codec, { to16k, flac });
+};
+
+/**
+ * A reader like that of `openClipReader`, which loads what resamples and what knows FLAC with the first clip that needs it:
+ * together they take 25 MB in every thread.
+ */
+export const lazyClipReader = (
+  codec: ClipCodec = "wav",
+): ((bytes: Uint8Array) => Promise<ReadyClip | Rejected>) => {
+  const resampler = once(async () => openResampler(CLIP_RATE));
+  const library = once(openFlac);
+  return async (bytes) =>
+    convert(bytes, codec, {
+      to16k: isClip(bytes) ? (samples) => samples : await resampler(),
+      flac: codec === "flac" || isFlac(bytes) ? await library() : undefined,
+    });
+};
+
+interface Tools {
+  readonly to16k: Resample;
+  /** Needed for FLAC on either side. */
+  readonly flac: Flac | undefined;
+}
+
+function convert(bytes: Uint8Array, codec: ClipCodec, { to16k, flac }: Tools): ReadyClip | Rejected {
+  const ready = (wav: Uint8Array, { format, notes }: Pick<Decoded, "format" | "notes">): ReadyClip => {
+    const measures = once(() => measureClip(wav));
+    const sourceSha256 = once(() => sha256(bytes));
+    const pcmSha256 = once(() => sha256(clipPcm(wav)));
+    return {
       outcome: "clip",
-      bytes: stored(wav),
+      bytes: codec === "flac" && flac ? flac.encode(clipSamples(wav), CLIP_RATE) : wav,
       codec,
       source: format,
       notes,
-      measures: measureClip(wav),
-      sourceSha256: sha256(bytes),
-      pcmSha256: sha256(clipPcm(wav)),
-    });
-    if (isClip(bytes)) return finish(bytes, { format: STORED, notes: [] });
-    const decoded = isFlac(bytes) ? flac.decode(bytes) : readWav(bytes);
-    if (decoded.outcome === "rejected") return decoded;
-    return finish(writeClip(to16k(mono(decoded.channels), decoded.format.rate)), decoded);
+      samples: Math.floor(clipPcm(wav).length / 2),
+      isSilent: clipPcm(wav).every((byte) => byte === 0),
+      get measures() {
+        return measures();
+      },
+      get sourceSha256() {
+        return sourceSha256();
+      },
+      get pcmSha256() {
+        return pcmSha256();
+      },
+    };
   };
-};
+  if (isClip(bytes)) return ready(bytes, { format: STORED, notes: [] });
+  const decoded = flac && isFlac(bytes) ? flac.decode(bytes) : readWav(bytes);
+  if (decoded.outcome === "rejected") return decoded;
+  return ready(writeClip(to16k(mono(decoded.channels), decoded.format.rate)), decoded);
+}
+
+function once<Value>(compute: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined;
+  return () => (known ??= { value: compute() }).value;
+}
 
 function mono(channels: readonly Float32Array[]): Float32Array {
   const [first, ...others] = channels;

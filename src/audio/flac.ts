@@ -1,4 +1,4 @@
-import libflac, { type StreamMetadata } from "libflacjs/dist/libflac.js";
+import type { StreamMetadata } from "libflacjs/dist/libflac.js";
 import { InternalError } from "../core/errors.ts";
 import { outOfBounds } from "./format.ts";
 import { rejected, type Decoded, type Rejected, type WavFormat } from "./result.ts";
@@ -11,7 +11,9 @@ export interface Flac {
   decode(bytes: Uint8Array): Decoded | Rejected;
 }
 
-type Library = typeof libflac;
+// A megabyte of program, loaded by those who need it.
+const load = async () => (await import("libflacjs/dist/libflac.js")).default;
+type Library = Awaited<ReturnType<typeof load>>;
 
 const BITS = 16;
 // Levels above it make speech 0.3 % smaller and take twice as long.
@@ -22,6 +24,7 @@ const END_OF_STREAM = 4;
 
 /** Opens the codec once for any number of files. */
 export const openFlac = async (): Promise<Flac> => {
+  const libflac = await load();
   if (!libflac.isReady()) await new Promise<void>((resolve) => libflac.on("ready", () => resolve()));
   return {
     encode: (samples, rate) => encode(libflac, samples, rate),

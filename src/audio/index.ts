@@ -1,5 +1,5 @@
 // A leaf of the stages: any WAV or FLAC file becomes a clip in the one stored form, or a refusal with its reason.
-export { openClipReader, type ClipCodec, type ReadClip, type ReadyClip } from "./clip.ts";
+export { lazyClipReader, openClipReader, type ClipCodec, type ReadClip, type ReadyClip } from "./clip.ts";
 export { isFlac, openFlac, type Flac } from "./flac.ts";
 export { measureClip, type ClipMeasures } from "./measure.ts";
 export { readWav } from "./read-wav.ts";

@@ -1,12 +1,8 @@
-import libsamplerate from "@alexanderolsen/libsamplerate-js";
 import { InternalError } from "../core/errors.ts";
 
 /** Brings samples of a rate (Hz) to the rate that the resampler was opened for; a pure function of its arguments. */
 export type Resample = (samples: Float32Array, rate: number) => Float32Array;
 
-const { create, ConverterType } = libsamplerate;
-// Stop band -121 dB, flat up to 0.9 of the lower Nyquist frequency: below 16 bits of noise, at a third of the cost of "best".
-const QUALITY = ConverterType.SRC_SINC_MEDIUM_QUALITY;
 // Zero crossings of that filter on each side, rounded up; what follows the last sample must pass through it.
 const CROSSINGS = 48;
 // The library's buffers hold a million samples; a longer array would take a path of its own that cuts at odd places.
@@ -17,7 +13,10 @@ const BLOCK = 65_536;
  * rate in Hz. Output sample n stands at time n / to, and `ceil(length × to / rate)` samples come out.
  */
 export const openResampler = async (to: number): Promise<Resample> => {
-  const source = await create(1, to, to, { converterType: QUALITY });
+  // Two megabytes of program, loaded by those who resample.
+  const { create, ConverterType } = (await import("@alexanderolsen/libsamplerate-js")).default;
+  // Stop band -121 dB, flat up to 0.9 of the lower Nyquist frequency: below 16 bits of noise, at a third of the cost of "best".
+  const source = await create(1, to, to, { converterType: ConverterType.SRC_SINC_MEDIUM_QUALITY });
   return (samples, rate) => {
     if (rate === to || samples.length === 0) return samples;
     // Setting the rate also empties the filter of the clip before.

@@ -128,7 +128,9 @@ export const Statistics = z.strictObject({
     .describe("Questions that stand in train and in test, with other answers: many are, being generic"),
   copiedAnswers: z
     .strictObject({ turns: z.int().nonnegative(), of: z.int().nonnegative() })
-    .describe("Test answers that stand word for word in the script that the role card quotes"),
+    .describe(
+      "Test answers that stand word for word in the script of their role, or in what the role card quotes of it",
+    ),
   clippedClips: z.int().nonnegative(),
   resampledClips: z.int().nonnegative().describe("Clips whose source had another rate or several channels"),
 });

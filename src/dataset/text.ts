@@ -23,8 +23,11 @@ export const pairHash = (userText: string, roleText: string): string =>
 export const questionHash = (userText: string): string => sha256(normalised(userText));
 
 /** First words of a text for a message. */
-export const quote = (text: string): string =>
-  JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+export const quote = (text: string): string => JSON.stringify(shortened(text, 60));
+
+/** A text for a message, cut where it is longer than any name: what should be one may be a whole file. */
+export const shortened = (text: string, most = 200): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text;
 
 /** Order by UTF-16 units: the same on every machine, unlike a locale's. */
 export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

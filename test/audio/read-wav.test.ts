@@ -109,6 +109,13 @@ const good: readonly Good[] = [
     }),
   },
   {
+    name: "BW64 whose writer never came back to fill in its sizes",
+    bytes: riff([ds64(0xffff_ffff_ffff_ffffn), fmt(), data(s16(SAMPLES), { size: 0xffff_ffff })], {
+      id: "BW64",
+    }),
+    notes: ["streaming_header"],
+  },
+  {
     name: "RIFX",
     bytes: riff([fmt({ bigEndian: true }), data(s16(SAMPLES, false))], { bigEndian: true }),
   },

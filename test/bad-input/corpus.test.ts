@@ -36,9 +36,9 @@ describe("dataset pack drops a dialogue by name, and dataset show names it:", ()
     const packed = await pack(project);
     expect(packed).toMatchObject({
       exitCode: 0,
-      stderr: "warning: 1 dropped; see why: understudy dataset show small\n",
+      stderr: "warning: 1 dropped; see why: understudy dataset show small --drops\n",
     });
-    for (const words of [[], ["--role", "Thor"]]) {
+    for (const words of [["--drops"], ["--role", "Thor"]]) {
       const { stdout } = await show(project, ...words);
       const line = stdout.split("\n").find((text) => text.includes("thor-multi-")) ?? stdout;
       expect(line).toMatch(
@@ -83,11 +83,9 @@ describe("dataset pack refuses, and leaves no lock:", () => {
     return text;
   };
 
-  it("a role file that is not JSON, with file, line and column", async () => {
+  it("a role file that is cut off, with file, line and column", async () => {
     const project = await projectWith();
     const path = join(project.datasets, "small", FILE);
-    await writeFile(path, '[\n  {"dialogue": [{"user": "a",}]}\n]');
-    expect(await refused(project)).toContain(`error: ${path}:2:30: expected a key in double quotes`);
     await writeFile(path, '[\n  {"dialogue": [');
     expect(await refused(project)).toContain(`error: ${path}:2:`);
     await writeFile(path, "");

@@ -57,7 +57,7 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
   it("during dataset pack is told, leaves no lock, and the same command goes on when there is space", async () => {
     const project = await projectWith(severalShards);
     const packed = join(project.datasets, "packed");
-    const disk = smallDisk(packed, "64k");
+    const disk = smallDisk(packed, "128k");
     const options = { cwd: project.root };
     const text = await refusal(["dataset", "pack", "small"], { ...options, exitCode: 2 });
     expect(text).toContain(`error: No space left while writing ${packed}`);
@@ -68,11 +68,13 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
     const data = join(packed, "small", "data");
     expect(readdirSync(data).filter((name) => !name.endsWith(".parquet"))).toEqual([]);
     const finished = readdirSync(data).length;
-    expect(finished).toBeGreaterThan(0);
+    expect(finished).toBeGreaterThan(1);
     disk.grow("4m");
     const again = await runUnderstudy(["dataset", "pack", "small"], options);
     expect(again.exitCode).toBe(0);
-    expect(again.stdout).toContain(`small is packed; ${finished} shards were there already`);
+    const reused = Number(/^small is packed; (\d+) shards were there already$/m.exec(again.stdout)?.[1]);
+    // Of the last one there may have been no space for what proves it.
+    expect([finished - 1, finished]).toContain(reused);
     expect(await runUnderstudy(["dataset", "check", "small"], options)).toMatchObject({ exitCode: 0 });
   });
 

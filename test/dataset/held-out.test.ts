@@ -81,6 +81,13 @@ describe("held-out roles by folds", () => {
     expect(new Set(folds.map(({ dev }) => [...dev].toSorted().join())).size).toBe(5);
     expect(byFold(1, 0).dev).toEqual(new Set());
   });
+  it("are no more than there are folds, and leave somebody to train on", () => {
+    expect(() => byFold(6)).toThrow("splits.fold is 6, of 5 folds");
+    expect(() => heldOutRoles(bySeed(1, ROLES.length), ROLES)).toThrow(
+      "splits.heldOutCount is 98, of 98 roles",
+    );
+  });
+
   it("do not depend on the order of the manifest", () => {
     const spec = { by: "folds" as const, seed: 3, folds: 5, fold: 2, devRoles: 4, ...perRole };
     expect(heldOutRoles(spec, shuffled(ROLES))).toEqual(byFold(2));

@@ -5,7 +5,7 @@ import { memoryUsage } from "node:process";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ByteFault, jsonError, parseJsonBytes } from "../../src/dataset/json/bytes.ts";
 import { arrayElements } from "../../src/dataset/json/elements.ts";
-import { fileLines, type LineOptions } from "../../src/dataset/json/lines.ts";
+import { fileLines, type LineMark, type LineOptions } from "../../src/dataset/json/lines.ts";
 import { parseStrictJson } from "../../src/dataset/json/parse.ts";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
@@ -204,6 +204,22 @@ describe("lines of a file", () => {
         parts.push(...(await linesOf(text, { range: { from, to: from + size } })));
       expect(parts).toEqual(whole);
     }
+  });
+
+  it("are counted on from a line whose number is known, and from the start when it stands behind", async () => {
+    const text = "a\nb\n\nc\nd\n";
+    const marks: LineMark[] = [];
+    const onMark = (mark: LineMark): unknown => marks.push(mark);
+    expect(await linesOf(text, { range: { from: 3, to: 6 }, onMark })).toEqual([[3, "c"]]);
+    expect(marks).toEqual([
+      { index: 2, start: 4 },
+      { index: 4, start: 7 },
+    ]);
+    // A wrong number shows that nothing before it is counted.
+    const mark = { index: 104, start: 7 };
+    expect(await linesOf(text, { range: { from: 7, to: 9 }, mark })).toEqual([[104, "d"]]);
+    expect(await linesOf(text, { range: { from: 8, to: 99 }, mark })).toEqual([]);
+    expect(await linesOf(text, { range: { from: 2, to: 4 }, mark })).toEqual([[1, "b"]]);
   });
 
   it("are not read on when one has no end", async () => {

@@ -14,10 +14,8 @@ const root = resolve(import.meta.dirname, "../..");
 
 // Packs in a process of its own, which says where it is and then stands still until it is killed.
 const CHILD = `
-import { runnerImport } from "vite";
-const load = async (path) => (await runnerImport(path, { configFile: false, logLevel: "silent" })).module;
-const { packDataset } = await load("./src/dataset/index.ts");
-const { projectAt } = await load("./src/core/project.ts");
+const { packDataset } = await import("./dist/dataset/index.js");
+const { projectAt } = await import("./dist/core/project.js");
 const [folder, phase, stop] = process.argv.slice(1);
 const stand = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 await packDataset({

@@ -68,7 +68,7 @@ export const limitSection = ({ lock, spec }: CardParts): string => {
           `Which engine spoke which column of audio is what the spec says: reference 1 is \`${spec.source.references["1"]}\`, 2 is \`${spec.source.references["2"]}\`, 3 is \`${spec.source.references["3"]}\`. The publisher of SpeechRole-Data does not say it.`,
         ]
       : []),
-    `${copiedAnswers.turns === 0 ? "None" : count(copiedAnswers.turns)} of ${count(copiedAnswers.of)} test answers stand word for word in the script that a role card quotes${copiedAnswers.turns === 0 ? "" : ": those measure reading, not invention"}.`,
+    `${copiedAnswers.turns === 0 ? "None" : count(copiedAnswers.turns)} of ${count(copiedAnswers.of)} test answers stand word for word in the script of their role${copiedAnswers.turns === 0 ? "" : ": those measure reading, not invention"}.`,
     ...(sameQuestion.pairs > 0
       ? [
           `${count(sameQuestion.pairs)} questions stand in \`train\` and in \`test\`, with other answers: generic questions recur, and one voice speaks them all.`,

@@ -39,7 +39,9 @@ export const newSpec = (scan: Scan, options: SpecOptions): string => {
     splits:
       heldOutRoles.length > 0
         ? { by: "spec", seed: 20, heldOutRoles }
-        : { by: "seed", seed: 20, heldOutCount: Math.max(1, Math.round((scan.roles.length * 20) / 98)) },
+        : scan.roles.length < 2
+          ? { by: "spec", seed: 20, heldOutRoles }
+          : { by: "seed", seed: 20, heldOutCount: Math.max(1, Math.round((scan.roles.length * 20) / 98)) },
     expected: {
       roles: scan.roles.length,
       ...(sessionsOf(scan) > 0 ? { testSessions: sessionsOf(scan) } : {}),

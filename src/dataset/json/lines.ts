@@ -14,10 +14,22 @@ const NEWLINE = 0x0a;
 const BLANK = /^[ \t\r]*$/;
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const LONGEST_LINE = 1 << 28;
+const WHOLE = { from: 0, to: Infinity };
+const FILE_START: LineMark = { index: 0, start: 0 };
+
+/** Where a line begins, and its number. */
+export interface LineMark {
+  readonly index: number;
+  readonly start: number;
+}
 
 export interface LineOptions {
   /** Only lines that begin at byte `from` or later, and before byte `to`. */
   readonly range?: { readonly from: number; readonly to: number };
+  /** A line whose number is known: those before it are not counted anew, where it stands before `from`. */
+  readonly mark?: LineMark;
+  /** Told the first line of the range, and the first one after it. */
+  readonly onMark?: (mark: LineMark) => unknown;
   readonly signal?: AbortSignal | undefined;
   readonly longest?: number;
 }
@@ -27,8 +39,18 @@ export interface LineOptions {
  * bytes.
  */
 export async function* fileLines(path: string, options: LineOptions = {}): AsyncGenerator<FileLine> {
-  const { signal, longest = LONGEST_LINE, range = { from: 0, to: Infinity } } = options;
-  const first = await firstLine(path, range.from);
+  const { range = WHOLE, mark = FILE_START, onMark } = options;
+  const first = await firstLine(path, range.from, mark.start <= range.from ? mark : FILE_START);
+  onMark?.(first);
+  const next = yield* linesFrom(path, first, options);
+  onMark?.(next);
+}
+
+async function* linesFrom(
+  path: string,
+  first: LineMark,
+  { range = WHOLE, longest = LONGEST_LINE, signal }: LineOptions,
+): AsyncGenerator<FileLine, LineMark> {
   let parts: Uint8Array[] = [];
   let held = 0;
   let { index, start } = first;
@@ -45,7 +67,7 @@ export async function* fileLines(path: string, options: LineOptions = {}): Async
   for await (const block of blocks(path, start, signal)) {
     let from = 0;
     for (let at = block.indexOf(NEWLINE); at !== -1; at = block.indexOf(NEWLINE, from)) {
-      if (start >= range.to) return;
+      if (start >= range.to) return { index, start };
       const line = finish(block.subarray(from, at));
       from = at + 1;
       if (line) yield line;
@@ -57,17 +79,14 @@ export async function* fileLines(path: string, options: LineOptions = {}): Async
   }
   const last = start < range.to && finish(Buffer.alloc(0));
   if (last) yield last;
+  return { index, start };
 }
 
 // The first line that begins at this byte or after it, and its number.
-async function firstLine(
-  path: string,
-  from: number,
-): Promise<{ readonly index: number; readonly start: number }> {
-  if (from === 0) return { index: 0, start: 0 };
-  let index = 0;
-  let position = 0;
-  for await (const block of blocks(path, 0, undefined)) {
+async function firstLine(path: string, from: number, known: LineMark): Promise<LineMark> {
+  if (known.start === from) return known;
+  let { index, start: position } = known;
+  for await (const block of blocks(path, position, undefined)) {
     for (let at = block.indexOf(NEWLINE); at !== -1; at = block.indexOf(NEWLINE, at + 1)) {
       index++;
       if (position + at + 1 >= from) return { index, start: position + at + 1 };

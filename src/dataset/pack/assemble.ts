@@ -10,12 +10,12 @@ import {
   type Turn,
 } from "../schema.ts";
 import type { ClipSource, DialogueSource, Draft } from "../source/source.ts";
-import { normalised } from "../text.ts";
+import { normalised, shortened } from "../text.ts";
 
 /** What turns drafts into rows. */
 export interface Assembler {
-  readonly source: Pick<DialogueSource, "clip">;
-  readonly readClip: ReadClip;
+  readonly source: Pick<DialogueSource, "clip" | "scripts">;
+  readonly readClip: (bytes: Uint8Array) => ReturnType<ReadClip> | Promise<ReturnType<ReadClip>>;
 }
 
 /** A draft and whose it is. */
@@ -86,7 +86,7 @@ export const clipsOf = ({ user, role }: TurnClips): readonly ReadyClip[] => [
 ];
 
 function rowOf(id: string, { role, kind, draft }: Named, clips: readonly TurnClips[]): Dialogue {
-  const samples = clips.flatMap(clipsOf).reduce((sum, clip) => sum + clip.measures.samples, 0);
+  const samples = clips.flatMap(clipsOf).reduce((sum, clip) => sum + clip.samples, 0);
   const dialogue = {
     id,
     roleId: role.slug,
@@ -156,7 +156,7 @@ async function loadClip(
   to: { readonly turn: number; readonly who: string },
   { source: dialogues, readClip }: Assembler,
 ): Promise<ReadyClip | BadClip> {
-  const name = source.kind === "file" ? source.path : "inline audio";
+  const name = source.kind === "file" ? shortened(source.path) : "inline audio";
   const bad = (reason: string, message: string): BadClip => ({
     outcome: "bad-clip",
     reason: `audio_${reason}`,
@@ -165,8 +165,8 @@ async function loadClip(
   });
   const found = await dialogues.clip(source);
   if (found.outcome === "rejected") return bad(found.reason, found.message);
-  const clip = readClip(found.bytes);
+  const clip = await readClip(found.bytes);
   if (clip.outcome === "rejected") return bad(clip.reason, clip.message);
-  if (clip.measures.peak === 0) return bad("silent", "the clip is digital silence");
+  if (clip.isSilent) return bad("silent", "the clip is digital silence");
   return clip;
 }

@@ -59,9 +59,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+// Megabytes for what has just been made. A thread would take 48, and a dialogue leaves little behind.
+const YOUNG = 6;
+
 // One task at a time for each thread, so one waiting slot is enough.
 function threadHand(setup: HandSetup, module: URL): Hand {
-  const worker = new Worker(module, { workerData: setup });
+  const worker = new Worker(module, {
+    workerData: setup,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG },
+  });
   let waiting: Waiting | undefined;
   let broken: unknown;
   const settle = (how: (current: Waiting) => void): void => {

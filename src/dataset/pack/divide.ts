@@ -2,7 +2,7 @@ import { UserError } from "../../core/errors.ts";
 import type { LoadedSpec } from "../load-spec.ts";
 import type { Drop, Gate, Language, NearLock } from "../schema.ts";
 import type { DialogueSource } from "../source/source.ts";
-import { checkGates } from "./gates.ts";
+import { byPosition, checkGates, type Candidate } from "./gates.ts";
 import { heldOutRoles, type HeldOut } from "./held-out.ts";
 import { openNearFinder, type NearFinder } from "./near.ts";
 import type { PackOptions } from "./pack.ts";
@@ -15,7 +15,10 @@ export interface Division {
   readonly splits: SplitEntries;
   readonly nearDuplicates: NearLock | null;
   readonly drops: readonly Drop[];
+  /** As the lock keeps them: the same for any order of the source. */
   readonly gates: readonly Gate[];
+  /** The same gates as a person is told them, with the position of each dialogue. */
+  readonly toldGates: readonly Gate[];
 }
 
 /**
@@ -40,15 +43,20 @@ export const divide = async (
     };
     const drawn = splitEntries(pass.kept, heldOut, spec.splits);
     const apart = (await finder?.withoutNearTest(drawn, options.signal)) ?? { splits: drawn, drops: [] };
+    const candidate: Candidate = {
+      spec,
+      roles: source.roles,
+      strangers: source.strangers,
+      heldOut,
+      splits: apart.splits,
+    };
     return {
       heldOut,
       splits: apart.splits,
       nearDuplicates: finder?.lock() ?? null,
       drops: [...survey.drops, ...pass.drops, ...apart.drops].toSorted(byPlace),
-      gates: checkGates(
-        { spec, roles: source.roles, strangers: source.strangers, heldOut, splits: apart.splits },
-        options.allow,
-      ),
+      gates: checkGates(candidate, options.allow),
+      toldGates: checkGates({ ...candidate, where: byPosition }, options.allow),
     };
   } finally {
     await finder?.close();

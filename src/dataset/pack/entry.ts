@@ -35,7 +35,7 @@ export const Entry = z.strictObject({
   questions: z.array(ShortDigest),
   /** Of the stored samples of each role clip: a header may differ, the voice does not. */
   roleAudio: z.array(ShortDigest),
-  /** Answers that stand word for word in the script of the role card. */
+  /** Answers that stand word for word in the script of the role, or in what the role card quotes of it. */
   copiedAnswers: count,
   clippedClips: count,
   resampledClips: count,

@@ -1,7 +1,7 @@
 import { UserError } from "../../core/errors.ts";
 import { SPLITS, type DatasetSpec, type Gate } from "../schema.ts";
 import type { SourceRole } from "../source/source.ts";
-import { nfc } from "../text.ts";
+import { compare, nfc } from "../text.ts";
 import { shortDigest, type Entry } from "./entry.ts";
 import type { HeldOut } from "./held-out.ts";
 import { groupByRole, type SplitEntries } from "./split.ts";
@@ -13,6 +13,8 @@ export interface Candidate {
   readonly strangers: readonly string[];
   readonly heldOut: HeldOut;
   readonly splits: SplitEntries;
+  /** How a dialogue is named. Default: by file and id, which do not change with the order of the source. */
+  readonly where?: (entry: Entry) => string;
 }
 
 /** Reasons that a person gave for letting a violated gate pass, by the gate's name. */
@@ -22,8 +24,9 @@ const MOST_LISTED = 20;
 const TRAINABLE = ["train", "dev", "ood"] as const;
 
 /** All gates, passed or not, in a fixed order, each with the reason for which it was let pass. */
-export const checkGates = (candidate: Candidate, allowed: Allowances = {}): readonly Gate[] =>
-  [
+export const checkGates = (given: Candidate, allowed: Allowances = {}): readonly Gate[] => {
+  const candidate = { ...given, roles: given.roles.toSorted((a, b) => compare(a.slug, b.slug)) };
+  return [
     roleMembership(candidate),
     heldOutRolesGate(candidate),
     uniqueIds(candidate),
@@ -37,6 +40,7 @@ export const checkGates = (candidate: Candidate, allowed: Allowances = {}): read
     expectedCounts(candidate),
     systemPrompts(candidate),
   ].map((judged) => ({ ...judged, allowed: judged.passed ? null : (allowed[judged.name] ?? null) }));
+};
 
 /** Names of all gates, for `--allow`. */
 export const GATES = [
@@ -127,7 +131,7 @@ function disagreements(roles: readonly SourceRole[], { ood }: HeldOut): readonly
     );
 }
 
-function uniqueIds({ splits }: Candidate): Judged {
+function uniqueIds({ splits, where = byId }: Candidate): Judged {
   const first = new Map<string, Entry>();
   const problems: string[] = [];
   for (const entry of [...splits.test, ...TRAINABLE.flatMap((split) => splits[split])]) {
@@ -144,7 +148,7 @@ interface Leak {
   readonly keys: (entry: Entry) => readonly string[];
 }
 
-function noLeak({ splits }: Candidate, { name, what, keys }: Leak): Judged {
+function noLeak({ splits, where = byId }: Candidate, { name, what, keys }: Leak): Judged {
   const tested = new Map(splits.test.flatMap((entry) => keys(entry).map((key) => [key, entry] as const)));
   const problems = TRAINABLE.flatMap((split) =>
     splits[split].flatMap((entry) => {
@@ -158,7 +162,7 @@ function noLeak({ splits }: Candidate, { name, what, keys }: Leak): Judged {
 }
 
 // A voice that answers with its own reference clip would be judged against itself.
-function referenceClips({ roles, splits }: Candidate): Judged {
+function referenceClips({ roles, splits, where = byId }: Candidate): Judged {
   const clips = new Map(
     roles.flatMap((role) =>
       role.referencePcmSha256 === null ? [] : [[shortDigest(role.referencePcmSha256), role.stem] as const],
@@ -172,7 +176,14 @@ function referenceClips({ roles, splits }: Candidate): Judged {
         : [`an answer of ${where(entry)} (${split}) is the reference clip of "${owner}"`];
     }),
   );
-  return gate("reference_clips", problems, `${clips.size} reference clips, none of them an answer`);
+  const unread = roles.filter(
+    (role) => role.referenceClipSha256 !== null && role.referencePcmSha256 === null,
+  );
+  const passed = `${clips.size} reference clips, none of them an answer`;
+  if (unread.length === 0) return gate("reference_clips", problems, passed);
+  // A clip that cannot be read cannot be compared: that nothing was found means nothing then.
+  const names = unread.map(({ stem }) => `"${stem}"`).join(", ");
+  return gate("reference_clips", problems, `${passed}; not compared, since they cannot be read: ${names}`);
 }
 
 function expectedCounts({ spec, roles, heldOut, splits }: Candidate): Judged {
@@ -214,6 +225,7 @@ function systemPrompts({ splits }: Candidate): Judged {
   return gate("system_prompts", [], `${built} built from the role's profile, ${without} missing`);
 }
 
-function where(entry: Entry): string {
-  return `${entry.place.file} dialogue ${entry.place.index}`;
-}
+/** Where a dialogue stands, for whoever has to look for it. */
+export const byPosition = ({ place }: Entry): string => `${place.file} dialogue ${place.index}`;
+
+const byId = ({ place, id }: Entry): string => `${place.file}: ${id}`;

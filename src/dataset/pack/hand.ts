@@ -1,11 +1,12 @@
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { openClipReader } from "../../audio/index.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { lazyClipReader, type ClipCodec } from "../../audio/index.ts";
 import { InternalError, UserError } from "../../core/errors.ts";
-import { sha256File } from "../../core/hash.ts";
 import type { Project } from "../../core/project.ts";
 import { loadSpec, packedFolder, type LoadedSpec } from "../load-spec.ts";
 import type { Dialogue, Drop, RoleEntry } from "../schema.ts";
+import { ClipMemory } from "../shard/clip-memory.ts";
+import { openCollector, type Collector } from "../shard/collect.ts";
 import { writeShard } from "../shard/write-shard.ts";
 import { openSource } from "../source/open-source.ts";
 import type { DialogueSource } from "../source/source.ts";
@@ -45,14 +46,23 @@ export interface HandSetup {
 export const openHand = async ({ project, name, strict }: HandSetup): Promise<Hand> => {
   const loaded = await loadSpec(project, name);
   const source = await openSource(loaded, project);
-  const assembler = { source, readClip: await openClipReader(loaded.spec.audio.codec) };
+  const memory = new ClipMemory();
+  const collector = openCollector();
+  const assembler = assemblerOf(source, loaded.spec.audio.codec, { memory, collector });
   return {
-    survey: async (unit, watch) => surveyUnit(unit, { loaded, source, assembler, watch, strict }),
+    survey: async (unit, watch) => surveyUnit(unit, { loaded, source, assembler, watch, strict, memory }),
     write: async (shard, watch) => {
+      // What the last row group left, and the checks before it.
+      memory.begin();
+      memory.releaseEarlier();
+      collector.everything();
       const path = join(packedFolder(project, name), shard.path);
-      await writeShard(path, rowsOf(shard, { source, assembler, watch }), loaded.spec.shards);
-      const { size } = await stat(path);
-      return { bytes: size, sha256: await sha256File(path) };
+      return writeShard(
+        path,
+        rowsOf(shard, { source, assembler, watch, memory }),
+        loaded.spec.shards,
+        memory,
+      );
     },
     close: async () => source.close(),
   };
@@ -62,7 +72,38 @@ interface Workplace {
   readonly source: DialogueSource;
   readonly assembler: Assembler;
   readonly watch: Watch;
+  readonly memory: ClipMemory;
 }
+
+// Files are read into memory that is used again; whatever else a clip needs for a moment is counted.
+function assemblerOf(
+  source: DialogueSource,
+  codec: ClipCodec,
+  { memory, collector }: { readonly memory: ClipMemory; readonly collector: Collector },
+): Assembler {
+  const read = lazyClipReader(codec);
+  const passed = (bytes: Uint8Array): void => {
+    if (!memory.holds(bytes)) collector.passed(MAKING * bytes.length);
+  };
+  return {
+    source: {
+      scripts: source.scripts,
+      clip: async (clip) => {
+        const found = await source.clip(clip, memory.take);
+        if (found.outcome === "bytes") passed(found.bytes);
+        return found;
+      },
+    },
+    readClip: async (bytes) => {
+      const clip = await read(bytes);
+      if (clip.outcome === "clip" && clip.bytes !== bytes) passed(clip.bytes);
+      return clip;
+    },
+  };
+}
+
+// What is made on the way to the bytes of a clip: text, floats and copies.
+const MAKING = 4;
 
 async function surveyUnit(
   unit: string,
@@ -72,22 +113,28 @@ async function surveyUnit(
     assembler,
     watch,
     strict,
+    memory,
   }: Workplace & { readonly loaded: LoadedSpec; readonly strict: boolean },
 ): Promise<UnitSurvey> {
   const entries: Entry[] = [];
   const drops: Drop[] = [];
   for await (const found of source.dialogues(unit, watch.signal)) {
+    // Files are read without waiting: a wish to stop must get in between.
+    await nextTurn();
     watch.signal?.throwIfAborted();
+    memory.begin();
+    memory.releaseEarlier();
     const result = await inspect(found, assembler, loaded.spec);
     if ("id" in result) entries.push(result);
-    else if (strict) throw strictly(result);
+    else if (strict) throw dialogueBad(result);
     else drops.push(result);
     watch.onDialogues(1);
   }
   return { entries, drops };
 }
 
-function strictly({ reason, role, dialogue, turn, detail }: Drop): UserError {
+/** UserError `DIALOGUE_BAD`: a dialogue that would be left out, where that is not wanted. */
+export function dialogueBad({ reason, role, dialogue, turn, detail }: Drop): UserError {
   const where = turn === null ? "" : `, turn ${turn}`;
   return new UserError("DIALOGUE_BAD", `${role}, ${dialogue}${where}: ${reason}: ${detail}`, {
     hint: "repair it, or pack without --strict: it is then left out, counted and listed",
@@ -96,13 +143,15 @@ function strictly({ reason, role, dialogue, turn, detail }: Drop): UserError {
 
 async function* rowsOf(
   { entries }: ShardTask,
-  { source, assembler, watch }: Workplace,
+  { source, assembler, watch, memory }: Workplace,
 ): AsyncGenerator<Dialogue> {
   const roles = new Map<string, RoleEntry>(source.roles.map((role) => [role.slug, role]));
   for (const entry of entries) {
+    await nextTurn();
     watch.signal?.throwIfAborted();
     const role = roles.get(entry.roleId);
     if (!role) throw new InternalError("ROLE_VANISHED", `${entry.roleId} is no role of the source`);
+    memory.begin();
     const draft = await source.read({ role, kind: entry.kind, place: entry.place });
     const result = await assemble({ role, kind: entry.kind, draft }, assembler);
     if (result.outcome === "bad-clip" || result.dialogue.contentSha256 !== entry.contentSha256) {

@@ -27,7 +27,9 @@ export const inseparable = (entries: readonly Entry[]): readonly (readonly Entry
   const groups = new Map<number, Entry[]>();
   for (const [index, entry] of sorted.entries()) {
     const root = find(index);
-    groups.set(root, [...(groups.get(root) ?? []), entry]);
+    const group = groups.get(root);
+    if (group) group.push(entry);
+    else groups.set(root, [entry]);
   }
   return [...groups.values()];
 };

@@ -7,6 +7,9 @@ import { assemble, clipsOf, dialogueId, type Assembled, type Assembler, type Tur
 import { checkAnswers } from "./checks.ts";
 import { shortDigest, type Entry } from "./entry.ts";
 
+// A row is read as a whole, by training and by the viewer of the Hub; an hour of speech is no dialogue.
+const LARGEST_ROW = 100_000_000;
+
 /**
  * Reads a dialogue with its audio and keeps an Entry of it, or says why it is left out. UserError `CLIP_BAD` where the
  * spec wants to stop at a bad clip.
@@ -40,7 +43,12 @@ export const inspect = async (
     );
   }
   const fault = checkAnswers(role.language, spokenAnswers(result), spec.checks);
-  return fault ? dropped(id, fault) : entryOf(found, content.draft, { assembled: result, spec });
+  if (fault) return dropped(id, fault);
+  const script = assembler.source.scripts.get(role.slug) ?? "";
+  const entry = entryOf(found, content.draft, { assembled: result, script, spec });
+  if (entry.bytes <= LARGEST_ROW) return entry;
+  const detail = `it takes ${entry.bytes} bytes in a shard, more than ${LARGEST_ROW}`;
+  return dropped(id, { reason: "too_large", turn: null, detail });
 };
 
 function spokenAnswers({ dialogue, clips }: Assembled): Parameters<typeof checkAnswers>[1] {
@@ -57,10 +65,16 @@ function spokenAnswers({ dialogue, clips }: Assembled): Parameters<typeof checkA
 
 interface Inspected {
   readonly assembled: Assembled;
+  /** Of the role. */
+  readonly script: string;
   readonly spec: DatasetSpec;
 }
 
-function entryOf({ role, kind, pool, place }: Found, draft: Draft, { assembled, spec }: Inspected): Entry {
+function entryOf(
+  { role, kind, pool, place }: Found,
+  draft: Draft,
+  { assembled, script, spec }: Inspected,
+): Entry {
   const { dialogue, clips } = assembled;
   const { turns } = dialogue;
   const all = clips.flatMap(clipsOf);
@@ -95,7 +109,7 @@ function entryOf({ role, kind, pool, place }: Found, draft: Draft, { assembled, 
     pairs: turns.map((turn) => shortDigest(pairHash(turn.userText, turn.roleText))),
     questions: turns.map((turn) => shortDigest(questionHash(turn.userText))),
     roleAudio: roleClips.map((clip) => shortDigest(clip.pcmSha256)),
-    copiedAnswers: copiedAnswers(dialogue.context, draft),
+    copiedAnswers: copiedAnswers(draft, script),
     clippedClips: all.filter((clip) => clip.measures.clippedShare > 0).length,
     resampledClips: all.filter(({ source }) => source.rate !== CLIP_RATE || source.channels !== 1).length,
     promptFromProfile: draft.promptFromProfile,
@@ -104,18 +118,18 @@ function entryOf({ role, kind, pool, place }: Found, draft: Draft, { assembled, 
   };
 }
 
-const samplesOf = (clips: readonly ReadyClip[]): number =>
-  clips.reduce((sum, clip) => sum + clip.measures.samples, 0);
+const samplesOf = (clips: readonly ReadyClip[]): number => clips.reduce((sum, clip) => sum + clip.samples, 0);
 const secondsOf = (clip: TurnClips["user"]): number => Math.floor(clip.measures.seconds);
 
 // Below this a match says nothing: "Yes." stands in every script.
 const SHORTEST_COPY = 12;
 
-function copiedAnswers(context: string | null, { turns }: Draft): number {
-  const script = normalised(context ?? "");
+// The role card quotes a part of the script; the whole of it may lie beside the corpus.
+function copiedAnswers({ context, turns }: Draft, script: string): number {
+  const quoted = normalised(context ?? "");
   return turns.filter(({ roleText }) => {
     const answer = normalised(roleText);
-    return answer.length >= SHORTEST_COPY && script.includes(answer);
+    return answer.length >= SHORTEST_COPY && (quoted.includes(answer) || script.includes(answer));
   }).length;
 }
 

@@ -12,6 +12,7 @@ import { openCrew, type Threads } from "./crew.ts";
 import { divide, type Division } from "./divide.ts";
 import { openFileDigests, type FileDigests } from "./file-digests.ts";
 import { checkAllowance, requireGates, type Allowances } from "./gates.ts";
+import { dialogueBad } from "./hand.ts";
 import { BUILDER, lockOf } from "./lock.ts";
 import type { OpenEmbedder } from "./near.ts";
 import { planShards, type PlannedShard } from "./plan-shards.ts";
@@ -19,8 +20,8 @@ import { currentLock, shardsOf, writeReceipt, type PackStamp } from "./receipt.t
 import { ALL, type Share } from "./share.ts";
 import { sourceStamp } from "./source-stamp.ts";
 import { openSurveyParts } from "./survey-parts.ts";
-import { surveyUnits } from "./survey.ts";
-import { removeStrangers, writeShards } from "./write-shards.ts";
+import { isRepetition, surveyUnits } from "./survey.ts";
+import { removeStrangers, requireFinished, writeShards } from "./write-shards.ts";
 
 /** `check` reads and judges dialogues, `compare` looks for near-duplicates, `write` writes rows. */
 export interface PackProgress {
@@ -119,7 +120,9 @@ async function packSource(options: PackOptions, opened: Opened): Promise<PackRes
   };
   const claim = { lockPath, receipt, stamp, digests, folder: packedFolder(project, name) };
   const current = await currentLock(claim);
-  if (current) {
+  // A pack that was not strict may have left something out.
+  const isStrictEnough = !options.strict || current?.drops.list.every(isRepetition) === true;
+  if (current && isStrictEnough) {
     await digests.save();
     const shardsReused = shardsOf(current).length;
     return { outcome: "packed", lock: current, lockPath, reused: true, shardsReused, lockChanged: false };
@@ -157,9 +160,11 @@ async function build(options: PackOptions, opened: Opened, digests: FileDigests)
     await parts.removeOthers();
     const watch = watcher(options, "check", null);
     const { survey, missing } = await surveyUnits(opened.source.units, { crew, parts, share, watch });
+    const bad = options.strict ? survey.drops.find((drop) => !isRepetition(drop)) : undefined;
+    if (bad) throw dialogueBad(bad);
     if (missing > 0) return { outcome: "waiting", for: "survey", missing };
     const division = await divide({ ...opened, survey }, options);
-    requireGates(division.gates, options.allow);
+    requireGates(division.toldGates, options.allow);
     const planned = planShards(division.splits, opened.source.roles, opened.loaded.spec);
     const folder = packedFolder(project, name);
     const total = planned.reduce((sum, shard) => sum + shard.entries.length, 0);
@@ -178,6 +183,7 @@ async function build(options: PackOptions, opened: Opened, digests: FileDigests)
     if (open > 0) return { outcome: "waiting", for: "shards", missing: open };
     await requireUnchanged(options, opened);
     await removeStrangers(folder, planned, options.clock ?? systemClock);
+    await requireFinished(planned, written.entries, folder);
     return {
       outcome: "built",
       lock: finish(opened, { division, planned, written }),

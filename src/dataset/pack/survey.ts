@@ -75,6 +75,10 @@ export const dropOf = (entry: Entry, reason: string, detail: string): Drop => ({
   detail,
 });
 
+/** True for a dialogue that is left out for another one, and not for what is wrong with itself. */
+export const isRepetition = ({ reason }: Pick<Drop, "reason">): boolean =>
+  ["duplicate", "near_duplicate", "near_test"].includes(reason);
+
 /** The order of drops in a lock. */
 export const byPlace = (a: Drop, b: Drop): number => compare(dropKey(a), dropKey(b));
 

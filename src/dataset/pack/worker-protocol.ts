@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { InternalError, PreflightError, RemoteError, UnderstudyError, UserError } from "../../core/errors.ts";
+import {
+  InternalError,
+  messageOf,
+  PreflightError,
+  RemoteError,
+  systemCode,
+  UnderstudyError,
+  UserError,
+} from "../../core/errors.ts";
 import { Sha256 } from "../vocabulary.ts";
 import type { ShardTask } from "./hand.ts";
 
@@ -37,6 +45,10 @@ export const failureOf = (thrown: unknown): Failure => {
       message: thrown.message,
       hint: thrown.hint ?? null,
     };
+  const code = systemCode(thrown);
+  // What the machine refuses is for the person, here as anywhere else: a missing permission is no bug.
+  if (code !== undefined && /^E(?!RR_)[A-Z0-9]+$/.test(code))
+    return { kind: "failed", actor: "user", code, message: messageOf(thrown), hint: null };
   const message = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return { kind: "failed", actor: "bug", code: "PACK_THREAD_FAILED", message, hint: null };
 };

@@ -3,7 +3,9 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { readIfExists, writeJson } from "../../core/files.ts";
+import { UserError } from "../../core/errors.ts";
 import { Sha256, type ShardEntry } from "../schema.ts";
+import { openCollector } from "../shard/collect.ts";
 import { STAGED } from "../shard/write-shard.ts";
 import type { Crew } from "./crew.ts";
 import type { FileDigests } from "./file-digests.ts";
@@ -45,6 +47,8 @@ export const writeShards = async (planned: readonly PlannedShard[], world: Write
       world.watch.onDialogues(shard.entries.length);
     } else if (world.share.includes(index)) open.push({ shard, index });
   }
+  // What the checks left behind would add to the row groups that the threads are about to hold.
+  openCollector().everything();
   const reused = entries.filter((entry) => entry !== undefined).length;
   await world.crew.each(open, async ({ shard, index }, hand) => {
     const written = await hand.write(taskOf(shard), world.watch);
@@ -89,6 +93,28 @@ async function finishedShard(
   const digest = await digests.of(join(folder, path));
   return digest?.bytes === finished.bytes && digest.sha256 === finished.sha256 ? finished : undefined;
 }
+
+/**
+ * Looks once more whether every shard is the one that was written: a pack of another spec or source that runs at the same
+ * time replaces and removes them. UserError `PACK_DISTURBED`.
+ */
+export const requireFinished = async (
+  planned: readonly PlannedShard[],
+  entries: readonly (ShardEntry | undefined)[],
+  folder: string,
+): Promise<void> => {
+  for (const [index, { path, plan }] of planned.entries()) {
+    const receipt = parsed(await readIfExists(receiptOf(path, folder)));
+    const size = await stat(join(folder, path)).then(
+      (found) => found.size,
+      () => undefined,
+    );
+    if (receipt?.plan === plan && size === entries[index]?.bytes) continue;
+    throw new UserError("PACK_DISTURBED", `${path} was replaced while this data set was being packed`, {
+      hint: "is another pack of it running, of another spec or corpus? run the same command again when it has ended",
+    });
+  }
+};
 
 // Only saves work, so a receipt that cannot be read is passed over.
 function parsed(text: string | undefined): Finished | undefined {

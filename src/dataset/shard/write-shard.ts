@@ -1,12 +1,22 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { fileWriter, ParquetWriter } from "hyparquet-writer";
-import { systemCode, UserError } from "../../core/errors.ts";
+import { ParquetWriter } from "hyparquet-writer";
+import { InternalError, systemCode, UserError } from "../../core/errors.ts";
 import { syncFolder } from "../../core/files.ts";
-import { REFERENCE_BACKENDS, type Clip, type DatasetSpec, type Dialogue } from "../schema.ts";
+import {
+  REFERENCE_BACKENDS,
+  type Clip,
+  type DatasetSpec,
+  type Dialogue,
+  type ReferenceBackend,
+  type Turn,
+} from "../schema.ts";
+import { ClipMemory } from "./clip-memory.ts";
+import { openCollector } from "./collect.ts";
 import { audioColumn, parquetSchema } from "./columns.ts";
 import { FOOTER_KEY, footerValue } from "./footer.ts";
+import { ShardFile, type FileSummary } from "./shard-file.ts";
 
 /** End of the name of a shard that is being written. */
 export const STAGED = ".parquet.tmp";
@@ -18,28 +28,22 @@ const GROUP_ROWS = 100;
 
 /**
  * Writes rows to a Parquet shard: under a temporary name, synced, then renamed, so that a shard that has its name is
- * complete. A row group is closed at `rowGroupBytes` or 100 rows. Equal rows give equal bytes. UserError `DISK_FULL`.
+ * complete. A row group is closed at `rowGroupBytes` or 100 rows. Equal rows give equal bytes.
+ * Returns size and digest of the file. Whoever writes several after each other gives them one `memory`. UserError `DISK_FULL`.
  */
 export const writeShard = async (
   path: string,
   rows: AsyncIterable<Dialogue>,
-  { rowGroupBytes, footer }: Pick<DatasetSpec["shards"], "rowGroupBytes" | "footer">,
-): Promise<void> => {
+  settings: Pick<DatasetSpec["shards"], "rowGroupBytes" | "footer">,
+  memory = new ClipMemory(),
+): Promise<FileSummary> => {
   await mkdir(dirname(path), { recursive: true });
   const staged = `${path.replace(/\.parquet$/, "")}.${randomBytes(4).toString("hex")}${STAGED}`;
   try {
-    const writer = new ParquetWriter({
-      writer: fileWriter(staged),
-      schema: parquetSchema(),
-      codec: "SNAPPY",
-      createdBy: "understudy",
-      kvMetadata: [{ key: FOOTER_KEY, value: footerValue(footer) }],
-    });
-    for await (const group of grouped(rows, rowGroupBytes)) await writeGroup(writer, group);
-    await writer.finish();
-    await sync(staged);
+    const written = await writeStaged(staged, rows, { ...settings, memory });
     await rename(staged, path);
     await syncFolder(dirname(path));
+    return written;
   } catch (error) {
     await rm(staged, { force: true });
     if (!["ENOSPC", "EDQUOT"].includes(systemCode(error) ?? "")) throw error;
@@ -50,7 +54,40 @@ export const writeShard = async (
   }
 };
 
-async function* grouped(rows: AsyncIterable<Dialogue>, limit: number): AsyncGenerator<readonly Dialogue[]> {
+async function writeStaged(
+  path: string,
+  rows: AsyncIterable<Dialogue>,
+  {
+    rowGroupBytes,
+    footer,
+    memory,
+  }: Pick<DatasetSpec["shards"], "rowGroupBytes" | "footer"> & { readonly memory: ClipMemory },
+): Promise<FileSummary> {
+  const collector = openCollector();
+  const file = new ShardFile(path, (bytes) => collector.passed(bytes));
+  try {
+    const writer = new ParquetWriter({
+      writer: file,
+      schema: parquetSchema(),
+      codec: "SNAPPY",
+      createdBy: "understudy",
+      kvMetadata: [{ key: FOOTER_KEY, value: footerValue(footer) }],
+    });
+    for await (const group of grouped(rows, rowGroupBytes, memory)) await writeGroup(writer, group);
+    await writer.finish();
+  } finally {
+    file.close();
+  }
+  if (!file.summary) throw new InternalError("SHARD_UNFINISHED", `${path} was not finished`);
+  return file.summary;
+}
+
+// A group is good until the next one is asked for.
+async function* grouped(
+  rows: AsyncIterable<Dialogue>,
+  limit: number,
+  memory: ClipMemory,
+): AsyncGenerator<readonly Dialogue[]> {
   let group: Dialogue[] = [];
   let bytes = 0;
   for await (const row of rows) {
@@ -59,11 +96,20 @@ async function* grouped(rows: AsyncIterable<Dialogue>, limit: number): AsyncGene
       yield group;
       group = [];
       bytes = 0;
+      memory.releaseEarlier();
     }
-    group.push(row);
+    group.push({ ...row, turns: row.turns.map((turn) => keptTurn(turn, memory)) });
     bytes += size;
   }
   if (group.length > 0) yield group;
+}
+
+function keptTurn(turn: Turn, memory: ClipMemory): Turn {
+  const kept = <Held extends Clip | null>(clip: Held): Held =>
+    clip && { ...clip, bytes: memory.keep(clip.bytes) };
+  const roleAudio: Record<ReferenceBackend, Clip | null> = { cosyvoice2: null, f5_tts: null, e2_tts: null };
+  for (const backend of REFERENCE_BACKENDS) roleAudio[backend] = kept(turn.roleAudio[backend]);
+  return { ...turn, userAudio: kept(turn.userAudio), roleAudio };
 }
 
 function audioBytes({ turns }: Dialogue): number {
@@ -109,13 +155,4 @@ function turnsOf({ turns }: Dialogue): readonly object[] {
       REFERENCE_BACKENDS.map((backend) => [audioColumn(backend), struct(turn.roleAudio[backend])]),
     ),
   }));
-}
-
-async function sync(path: string): Promise<void> {
-  const file = await open(path, "r+");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

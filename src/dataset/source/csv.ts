@@ -2,9 +2,11 @@ import { createReadStream } from "node:fs";
 import { open as openFile } from "node:fs/promises";
 import { CsvError, parse, type Options } from "csv-parse";
 import { parse as parseSync } from "csv-parse/sync";
+import { basename } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../core/errors.ts";
 import { ByteFault, utf8Text } from "../json/bytes.ts";
+import { sourceChanged } from "./release.ts";
 
 /** A dialogue of a CSV manifest: the record that its rows make, and bytes [start, end) of them. */
 export interface CsvDialogue {
@@ -32,7 +34,7 @@ const LONGEST_ROW = 1 << 28;
 // Bytes, so that what is not UTF-8 is told instead of replaced.
 const FORM: Options = {
   encoding: null,
-  record_delimiter: ["\r\n", "\n"],
+  record_delimiter: ["\r\n", "\n", "\r"],
   skip_empty_lines: true,
   max_record_size: LONGEST_ROW,
 };
@@ -69,14 +71,20 @@ export async function* csvDialogues(path: string, signal?: AbortSignal): AsyncGe
   if (rows.length > 0) yield finish();
 }
 
-/** The record of a dialogue from the bytes of its rows. */
+/** The record of a dialogue from the bytes of its rows. UserErrors `SOURCE_CHANGED`, `CSV_INVALID`. */
 export const csvRecord = async (path: string, bytes: Uint8Array): Promise<unknown> => {
   const columns = await header(path);
-  const rows = z.array(z.array(z.instanceof(Uint8Array))).parse(parseSync(Buffer.from(bytes), FORM));
-  return recordOf(
-    rows.map((cells) => rowOf(columns, cells)),
-    path,
-  );
+  try {
+    const rows = z.array(z.array(z.instanceof(Uint8Array))).parse(parseSync(Buffer.from(bytes), FORM));
+    return recordOf(
+      rows.map((cells) => rowOf(columns, cells)),
+      path,
+    );
+  } catch (error) {
+    // They were rows when they were read first.
+    if (error instanceof CsvError || error instanceof ByteFault) throw sourceChanged(basename(path));
+    throw error;
+  }
 };
 
 interface PlacedRow {
@@ -98,9 +106,10 @@ async function* csvRows(path: string, signal: AbortSignal | undefined): AsyncGen
       start = end;
       line = info.lines + 1;
     }
+    if (columns === undefined) throw invalid(path, "it is empty: its first line must name the columns");
   } catch (error) {
-    // Its message has the line.
-    if (error instanceof CsvError) throw invalid(path, error.message);
+    // Its message has the line, and the cell as a list of bytes.
+    if (error instanceof CsvError) throw invalid(path, error.message.replace(/, value is .*$/s, ""));
     if (error instanceof ByteFault) throw invalid(`${path}:${line}`, error.message);
     throw error;
   }
@@ -126,6 +135,8 @@ async function markLength(path: string): Promise<number> {
   const file = await openFile(path, "r");
   try {
     const { buffer } = await file.read(Buffer.alloc(3), 0, 3, 0);
+    if (["fffe", "feff"].includes(buffer.toString("hex", 0, 2)))
+      throw new ByteFault("the file is UTF-16: save it as UTF-8", 0);
     return buffer.equals(MARK) ? MARK.length : 0;
   } finally {
     await file.close();
@@ -146,6 +157,8 @@ function requireColumns(columns: readonly string[], path: string): readonly stri
   const missing = REQUIRED.filter((name) => !columns.includes(name));
   if (missing.length > 0)
     throw invalid(path, `it has no column ${missing.join(", ")}; it has ${columns.join(", ")}`);
+  const twice = columns.find((name, index) => name !== "" && columns.indexOf(name) !== index);
+  if (twice !== undefined) throw invalid(path, `it has the column ${twice} twice`);
   return columns;
 }
 

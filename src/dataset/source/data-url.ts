@@ -1,5 +1,8 @@
 import type { ClipBytes, ClipFault } from "./source.ts";
 
+/** True for a text that says of itself that it holds data. */
+export const isDataUrl = (text: string): boolean => /^\s*data:/i.test(text);
+
 const fault = (message: string): ClipFault => ({ outcome: "rejected", reason: "base64", message });
 
 /**
@@ -7,8 +10,8 @@ const fault = (message: string): ClipFault => ({ outcome: "rejected", reason: "b
  * MIME type are tolerated; any other foreign character is a fault.
  */
 export const decodeDataUrl = (text: string): ClipBytes | ClipFault => {
-  const comma = text.startsWith("data:") ? text.indexOf(",") : -1;
-  if (text.startsWith("data:") && !/;base64$/i.test(text.slice(0, Math.max(0, comma)).trimEnd()))
+  const comma = isDataUrl(text) ? text.indexOf(",") : -1;
+  if (isDataUrl(text) && !/;base64$/i.test(text.slice(0, Math.max(0, comma)).trimEnd()))
     return fault("the data URL is not base64");
   const body = text
     .slice(comma + 1)

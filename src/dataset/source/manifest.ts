@@ -2,14 +2,14 @@ import { readdir, stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { systemCode, UserError } from "../../core/errors.ts";
 import { ByteFault, jsonError } from "../json/bytes.ts";
-import { fileLines } from "../json/lines.ts";
-import type { DatasetSpec, RoleEntry } from "../schema.ts";
+import { fileLines, type LineMark } from "../json/lines.ts";
+import type { DatasetSpec } from "../schema.ts";
 import { compare } from "../text.ts";
 import { readClip } from "./clip-file.ts";
 import { csvDialogues, csvRecord } from "./csv.ts";
 import { namedRoles } from "./named-roles.ts";
-import { readRecord, type RecordContext } from "./plain-record.ts";
-import { bytesAt, readOrRefuse, sourceChanged, type SourcePaths } from "./release.ts";
+import { NOBODY, readRecord, type RecordContext } from "./plain-record.ts";
+import { readOrRefuse, sourceBytes, sourceChanged, unreadable, type SourcePaths } from "./release.ts";
 import type { DialogueSource, Draft, Found } from "./source.ts";
 
 export type ManifestSpec = Extract<DatasetSpec["source"], { format: "manifest" }>;
@@ -29,25 +29,27 @@ export const openManifest = async (
   const { folder, files } = await manifestFiles(given);
   const named = await namedRoles(folder, rolesFile);
   const context: RecordContext = { trainReference: spec.trainReference, pool: "train", roleOf: named.of };
+  const marks = new Map<string, LineMark>();
   const units = new Map(files.flatMap((file) => unitsOf(file)).map((unit) => [unit.name, unit]));
   return {
     roles: named.roles,
+    scripts: named.scripts,
     units: [...units.keys()],
     revision: null,
     folder,
     strangers: [],
     async *dialogues(name, signal) {
       const unit = units.get(name);
-      if (unit) yield* dialoguesOf(unit, { folder, context, signal });
+      if (unit) yield* dialoguesOf(unit, { folder, context, marks, signal });
     },
     read: async ({ place }) => {
-      const path = join(folder, place.file);
-      const bytes = await bytesAt(path, place);
-      if (isCsv(place.file)) return draftAgain(await csvRecord(path, bytes), context, place.file);
+      const bytes = await sourceBytes(folder, place);
+      if (isCsv(place.file))
+        return draftAgain(await csvRecord(join(folder, place.file), bytes), context, place.file);
       const line = readOrRefuse(bytes, place.start, (value) => ({ value }));
       return draftAgain("value" in line ? line.value : undefined, context, place.file);
     },
-    clip: async (source) => readClip(source, [folder]),
+    clip: async (source, allocate) => readClip(source, [folder], allocate),
     close: async () => undefined,
   };
 };
@@ -82,38 +84,46 @@ interface Unit {
 interface Reading {
   readonly folder: string;
   readonly context: RecordContext;
+  /** Of each file, the last line whose number is known. */
+  readonly marks: Map<string, LineMark>;
   readonly signal: AbortSignal | undefined;
 }
 
-async function* dialoguesOf(unit: Unit, { folder, context, signal }: Reading): AsyncGenerator<Found> {
-  const { file } = unit;
-  const path = join(folder, file);
-  if (isCsv(file)) {
-    for await (const { raw, line, ...span } of csvDialogues(path, signal))
-      yield foundOf(raw, context, { place: { file, ...span }, name: `${path}:${line}` });
-    return;
-  }
+async function* dialoguesOf(unit: Unit, reading: Reading): AsyncGenerator<Found> {
+  const path = join(reading.folder, unit.file);
   try {
-    for await (const { index, start, end, bytes } of fileLines(path, { range: unit, signal })) {
-      const raw = readOrRefuse(bytes, start, (value) => ({ value }));
-      const place = { file, index, start, end };
-      if ("value" in raw) yield foundOf(raw.value, context, { place, name: `${path}:${index + 1}` });
-      else yield { role: NOBODY, kind: "single", pool: "train", place, content: raw };
-    }
+    yield* isCsv(unit.file) ? ofCsv(path, unit, reading) : ofLines(path, unit, reading);
   } catch (error) {
-    throw error instanceof ByteFault ? await jsonError(path, error) : error;
+    throw error instanceof ByteFault ? await jsonError(path, error) : (unreadable(path, error) ?? error);
   }
 }
 
-// Whose dialogue it is cannot be read from a broken line.
-const NOBODY: RoleEntry = {
-  stem: "(unknown)",
-  slug: "unknown",
-  displayName: "(unknown)",
-  language: "en",
-  source: "",
-  heldOut: false,
-};
+async function* ofCsv(path: string, { file }: Unit, { context, signal }: Reading): AsyncGenerator<Found> {
+  for await (const { raw, line, ...span } of csvDialogues(path, signal))
+    yield foundOf(raw, context, { place: { file, ...span }, name: `${path}:${line}` });
+}
+
+async function* ofLines(
+  path: string,
+  unit: Unit,
+  { context, marks, signal }: Reading,
+): AsyncGenerator<Found> {
+  const { file } = unit;
+  const from = marks.get(file);
+  const onMark = (mark: LineMark): unknown => marks.set(file, mark);
+  for await (const line of fileLines(path, {
+    range: unit,
+    onMark,
+    signal,
+    ...(from ? { mark: from } : {}),
+  })) {
+    const { index, start, end, bytes } = line;
+    const raw = readOrRefuse(bytes, start, (value) => ({ value }));
+    const place = { file, index, start, end };
+    if ("value" in raw) yield foundOf(raw.value, context, { place, name: `${path}:${index + 1}` });
+    else yield { role: NOBODY, kind: "single", pool: "train", place, content: raw };
+  }
+}
 
 function unitsOf({ file, bytes }: { readonly file: string; readonly bytes: number }): Unit[] {
   const count = isCsv(file) ? 1 : Math.max(1, Math.ceil(bytes / UNIT_BYTES));

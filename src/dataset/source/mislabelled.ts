@@ -30,8 +30,9 @@ export const settleMislabelled = (
   };
 };
 
-function relabelled({ role, profile }: DescribedRole): DescribedRole {
+function relabelled(one: DescribedRole): DescribedRole {
+  const { role, profile } = one;
   const said = profileName(profile ?? "");
-  if (!said || !sameName(role.displayName, role.stem)) return { role, profile };
-  return { role: { ...role, displayName: said.name, source: said.source || role.source }, profile };
+  if (!said || !sameName(role.displayName, role.stem)) return one;
+  return { ...one, role: { ...role, displayName: said.name, source: said.source || role.source } };
 }

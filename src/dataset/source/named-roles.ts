@@ -1,11 +1,12 @@
 import type { RoleEntry } from "../schema.ts";
-import { describeRoles, type DescribedRole } from "./role-files.ts";
+import { describeRoles, scriptsOf, type DescribedRole } from "./role-files.ts";
 import { readRoles } from "./roles.ts";
 import type { SourceRole } from "./source.ts";
 
 /** Roles of a source whose records name their role. */
 export interface NamedRoles {
   readonly roles: readonly SourceRole[];
+  readonly scripts: ReadonlyMap<string, string>;
   /** By slug, or else by stem. */
   readonly of: (name: string) => { readonly role: RoleEntry; readonly profile: string | null } | undefined;
 }
@@ -15,5 +16,6 @@ export const namedRoles = async (folder: string, rolesFile: string): Promise<Nam
   const described = await describeRoles(folder, await readRoles(rolesFile));
   const byStem = new Map(described.map((one): [string, DescribedRole] => [one.role.stem, one]));
   const bySlug = new Map(described.map((one): [string, DescribedRole] => [one.role.slug, one]));
-  return { roles: described.map(({ role }) => role), of: (name) => bySlug.get(name) ?? byStem.get(name) };
+  const roles = described.map(({ role }) => role);
+  return { roles, scripts: scriptsOf(described), of: (name) => bySlug.get(name) ?? byStem.get(name) };
 };

@@ -1,7 +1,7 @@
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { UserError } from "../../core/errors.ts";
 import type { Project } from "../../core/project.ts";
-import type { LoadedSpec } from "../load-spec.ts";
+import { packedFolder, type LoadedSpec } from "../load-spec.ts";
 import { openHubSource } from "./hub-source.ts";
 import { openManifest } from "./manifest.ts";
 import { openParquet } from "./parquet.ts";
@@ -21,6 +21,10 @@ export const openSource = async (
   if (source.format === "manifest" && dirname(folder) === project.datasets && /\.\w+$/.test(folder))
     throw new UserError("SPEC_INVALID", `${folder} lies among the data sets themselves`, {
       hint: "put the manifest and its audio into a folder of their own",
+    });
+  if (packedFolder(project, spec.name).startsWith(`${folder}${sep}`))
+    throw new UserError("SPEC_INVALID", `${folder} holds the folder that packing writes to`, {
+      hint: "put the corpus into a folder of its own",
     });
   if (source.format === "speechrole-release") return openRelease(source, paths);
   if (source.format === "manifest") return openManifest(source, paths);

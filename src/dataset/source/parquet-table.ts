@@ -1,11 +1,14 @@
 import { open, stat } from "node:fs/promises";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import {
   parquetMetadataAsync,
   parquetReadObjects,
   parquetSchema,
   type AsyncBuffer,
+  type Compressors,
   type FileMetaData,
 } from "hyparquet";
+import { decompress } from "fzstd";
 import { messageOf, UserError } from "../../core/errors.ts";
 
 /** Rows [from, to) of a table that are read at once, and what they take. */
@@ -59,6 +62,13 @@ export const openTable = async (path: string): Promise<ParquetTable> => {
   return { path, groups, metadata };
 };
 
+// Snappy and none are what `datasets` and we write; others come from other writers, zstd above all.
+const DECODERS: Compressors = {
+  GZIP: (input) => gunzipSync(input),
+  BROTLI: (input) => brotliDecompressSync(input),
+  ZSTD: (input, length) => decompress(input, new Uint8Array(length)),
+};
+
 /** Rows [from, to) of a table, columns by name, all or those wanted that there are. UserError `PARQUET_UNREADABLE`. */
 export const readRows = async (
   { path, metadata }: ParquetTable,
@@ -72,6 +82,7 @@ export const readRows = async (
     return await parquetReadObjects({
       file,
       metadata,
+      compressors: DECODERS,
       utf8: false,
       useOffsetIndex: true,
       rowStart: from,
@@ -108,10 +119,14 @@ async function readMetadata(path: string): Promise<FileMetaData> {
   }
 }
 
-const unreadable = (path: string, error: unknown): UserError =>
-  new UserError("PARQUET_UNREADABLE", `${path} cannot be read as Parquet: ${messageOf(error)}`, {
+const unreadable = (path: string, error: unknown): UserError => {
+  const message = messageOf(error);
+  const isCodec = /unsupported compression codec/.test(message);
+  return new UserError("PARQUET_UNREADABLE", `${path} cannot be read as Parquet: ${message}`, {
+    ...(isCodec ? { hint: "write it again with compression zstd, gzip, brotli, snappy or none" } : {}),
     cause: error,
   });
+};
 
 // Opened for each read: a corpus of hundreds of files would be more than a process may have open.
 async function bufferOf(path: string): Promise<AsyncBuffer> {

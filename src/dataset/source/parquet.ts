@@ -63,6 +63,7 @@ export const openTables = async (
   });
   return {
     roles: named.roles,
+    scripts: named.scripts,
     units: [...units.keys()],
     revision: null,
     folder,
@@ -84,7 +85,7 @@ export const openTables = async (
       if (row === undefined || row === null) throw sourceChanged(place.file);
       return draftAgain(row, contextOf(place.file), place.file);
     },
-    clip: async (source) => {
+    clip: async (source, allocate) => {
       // Files beside a single table are no part of this source: whether they change would not be seen.
       if (source.kind === "file" && folder !== files.base)
         return {
@@ -92,7 +93,7 @@ export const openTables = async (
           reason: "path",
           message: `${source.path} is not in the table: give its folder as source.path`,
         };
-      return readClip(source, [files.base]);
+      return readClip(source, [files.base], allocate);
     },
     close: async () => undefined,
   };

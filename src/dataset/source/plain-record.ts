@@ -4,6 +4,7 @@ import { REFERENCE_BACKENDS, DialogueKind, type ReferenceBackend, type RoleEntry
 import { nfc } from "../text.ts";
 import { draftOf, type PlainTurn, type Problem } from "./draft.ts";
 import { shapeProblem } from "./release-dialogue.ts";
+import { isDataUrl } from "./data-url.ts";
 import type { ClipSource, Found, Unusable, Usable } from "./source.ts";
 
 const optional = z.string().nullish();
@@ -59,6 +60,16 @@ const POOLS: ReadonlyMap<string, Found["pool"]> = new Map([
 
 export const poolOf = (split: string): Found["pool"] | undefined => POOLS.get(split);
 
+/** Whose dialogue it is cannot be told: the record is broken, or names no role. */
+export const NOBODY: RoleEntry = {
+  stem: "(unknown)",
+  slug: "unknown",
+  displayName: "(unknown)",
+  language: "en",
+  source: "",
+  heldOut: false,
+};
+
 /** A record and whose it is; `unknown` when the manifest has no such role, which no drop could be counted under. */
 export type ReadRecord = Omit<Found, "place"> | { readonly unknown: string };
 
@@ -67,7 +78,12 @@ export type ReadRecord = Omit<Found, "place"> | { readonly unknown: string };
  * [{user_text, user_audio, role_text, role_audio, …}]}`, from a line of JSON or a row of a table.
  */
 export const readRecord = (raw: unknown, context: RecordContext): ReadRecord => {
-  const roleId = z.looseObject({ role_id: z.string() }).safeParse(raw).data?.role_id ?? "";
+  const named = z.looseObject({ role_id: z.string().min(1) }).safeParse(raw);
+  if (!named.success) {
+    const shape = shapeProblem(named.error, "turns");
+    return { role: NOBODY, kind: "single", pool: context.pool, content: unusable(shape, raw) };
+  }
+  const roleId = named.data.role_id;
   const known = context.roleOf(nfc(roleId));
   if (!known) return { unknown: roleId };
   const parsed = DialogueRecord.safeParse(raw);
@@ -116,10 +132,15 @@ function plainTurn(turn: z.infer<typeof Turn>, trainReference: ReferenceBackend)
   return { userText: turn.user_text, roleText: turn.role_text, user: clipOf(turn.user_audio), role };
 }
 
+// No system has longer ones: such a text is base64 that does not say so.
+const LONGEST_PATH = 4_096;
+
 function clipOf(audio: Audio): ClipSource | null {
   if (audio === null || audio === undefined || audio === "") return null;
   if (typeof audio === "string")
-    return audio.startsWith("data:") ? { kind: "inline", data: audio } : { kind: "file", path: audio };
+    return isDataUrl(audio) || audio.length > LONGEST_PATH
+      ? { kind: "inline", data: audio }
+      : { kind: "file", path: audio };
   if (audio instanceof Uint8Array) return { kind: "bytes", bytes: audio };
   if (audio.bytes) return { kind: "bytes", bytes: audio.bytes };
   return audio.path ? { kind: "file", path: audio.path } : null;

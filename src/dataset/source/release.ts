@@ -1,14 +1,15 @@
-import { open } from "node:fs/promises";
+import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { UserError } from "../../core/errors.ts";
+import { systemCode, systemText, UserError } from "../../core/errors.ts";
 import { sha256 } from "../../core/hash.ts";
 import { ByteFault, jsonError, parseJsonBytes } from "../json/bytes.ts";
 import { arrayElements } from "../json/elements.ts";
+import { quote } from "../text.ts";
 import { readClip } from "./clip-file.ts";
 import { settleMislabelled } from "./mislabelled.ts";
 import { readReleased, type ReleaseContext, type ReleaseSpec } from "./release-dialogue.ts";
 import { findRoleFiles, type RoleFile } from "./release-files.ts";
-import { describeRoles } from "./role-files.ts";
+import { describeRoles, scriptsOf } from "./role-files.ts";
 import { readRoles } from "./roles.ts";
 import type { DialogueSource, Draft, Found, Unusable } from "./source.ts";
 
@@ -40,6 +41,7 @@ export const openRelease = async (
   });
   return {
     roles,
+    scripts: scriptsOf(described),
     units: [...files.keys()],
     revision: null,
     folder,
@@ -49,7 +51,7 @@ export const openRelease = async (
       if (file) yield* dialoguesOf(folder, file, { context: contextOf(file), signal });
     },
     read: async (found) => readAgain(folder, found, contextOf(found)),
-    clip: async (source) => readClip(source, [folder, ...tree.bases]),
+    clip: async (source, allocate) => readClip(source, [folder, ...tree.bases], allocate),
     close: async () => undefined,
   };
 };
@@ -66,11 +68,20 @@ async function* dialoguesOf(
       yield { role, kind, pool, place: { file, index, start, end }, content };
     }
   } catch (error) {
-    throw error instanceof ByteFault ? await jsonError(path, error) : error;
+    throw error instanceof ByteFault ? await jsonError(path, error) : (unreadable(path, error) ?? error);
   }
 }
 
-/** Reads the JSON of one dialogue; where that is broken, it is this dialogue alone that cannot be used. */
+/** UserError `SOURCE_UNREADABLE` for what the machine refused of a file that is there; else undefined. */
+export const unreadable = (path: string, error: unknown): UserError | undefined => {
+  if (!["EACCES", "EPERM", "EISDIR", "EIO", "ELOOP"].includes(systemCode(error) ?? "")) return undefined;
+  return new UserError("SOURCE_UNREADABLE", `${path} cannot be read: ${systemText(error)}`, { cause: error });
+};
+
+/**
+ * Reads the JSON of one dialogue; where that is broken, it is this dialogue alone that cannot be used. The place of the
+ * fault is told within the dialogue, which may stand anywhere in its file.
+ */
 export const readOrRefuse = <Content>(
   bytes: Uint8Array,
   start: number,
@@ -85,23 +96,38 @@ export const readOrRefuse = <Content>(
       outcome: "unusable",
       reason: "json_invalid",
       turn: null,
-      detail: `byte ${error.offset} of the file: ${error.message}`,
+      detail: `byte ${error.offset - start} of the dialogue ${beginning(bytes)}: ${error.message}`,
       label: sha256(bytes).slice(0, 12),
     };
   }
   return read(raw);
 };
 
+// What a person can look for in the file.
+const beginning = (bytes: Uint8Array): string => quote(Buffer.from(bytes.subarray(0, 240)).toString("utf8"));
+
 async function readAgain(
   folder: string,
   { place }: Pick<Found, "place">,
   context: ReleaseContext,
 ): Promise<Draft> {
-  const bytes = await bytesAt(join(folder, place.file), place);
+  const bytes = await sourceBytes(folder, place);
   const content = readOrRefuse(bytes, place.start, (raw) => readReleased(raw, context));
   if (content.outcome === "dialogue") return content.draft;
   throw sourceChanged(place.file);
 }
+
+/** Bytes [start, end) of a file of the source. UserError `SOURCE_CHANGED` when it is not there any more. */
+export const sourceBytes = async (
+  folder: string,
+  place: Pick<Found["place"], "file" | "start" | "end">,
+): Promise<Uint8Array> => {
+  try {
+    return await bytesAt(join(folder, place.file), place);
+  } catch (error) {
+    throw systemCode(error) === "ENOENT" ? sourceChanged(place.file) : error;
+  }
+};
 
 /** Bytes [start, end) of a file; fewer when it has become shorter. */
 export const bytesAt = async (
@@ -109,16 +135,17 @@ export const bytesAt = async (
   { start, end }: { readonly start: number; readonly end: number },
 ): Promise<Uint8Array> => {
   const bytes = new Uint8Array(end - start);
-  const file = await open(path, "r");
+  // As for clips: handing each of these short reads to the pool costs more than it brings.
+  const file = openSync(path, "r");
   try {
     for (let done = 0; done < bytes.length;) {
-      const { bytesRead } = await file.read(bytes, done, bytes.length - done, start + done);
-      if (bytesRead === 0) return bytes.subarray(0, done);
-      done += bytesRead;
+      const read = readSync(file, bytes, done, bytes.length - done, start + done);
+      if (read === 0) return bytes.subarray(0, done);
+      done += read;
     }
     return bytes;
   } finally {
-    await file.close();
+    closeSync(file);
   }
 };
 

@@ -57,6 +57,9 @@ export interface SourceRole extends RoleEntry {
   readonly referencePcmSha256: string | null;
 }
 
+/** Hands out so many bytes, whatever is in them. */
+export type Allocate = (size: number) => Uint8Array;
+
 export interface ClipFault {
   readonly outcome: "rejected";
   readonly reason: string;
@@ -73,6 +76,8 @@ export interface ClipBytes {
  */
 export interface DialogueSource {
   readonly roles: readonly SourceRole[];
+  /** What is known of the script of a role, by its slug, in the form that texts are compared in. */
+  readonly scripts: ReadonlyMap<string, string>;
   /** Parts that can be read by themselves and at once, such as files: together they are the whole source, none twice. */
   readonly units: readonly string[];
   /** Which state this is, where the source knows better than its spec; else null. */
@@ -84,6 +89,7 @@ export interface DialogueSource {
   dialogues(unit: string, signal?: AbortSignal): AsyncIterable<Found>;
   /** The same dialogue again. UserError `SOURCE_CHANGED` when it is not there any more. */
   read(found: Pick<Found, "role" | "kind" | "place">): Promise<Draft>;
-  clip(source: ClipSource): Promise<ClipBytes | ClipFault>;
+  /** The bytes of a clip; those of a file in memory from `allocate`, if there is one. */
+  clip(source: ClipSource, allocate?: Allocate): Promise<ClipBytes | ClipFault>;
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { importCorpus } from "../../../src/dataset/import/import-corpus.ts";
@@ -12,6 +13,7 @@ describe("a CSV manifest", () => {
   it.each([
     ["\n", ""],
     ["\r\n", "\ufeff"],
+    ["\r", ""],
   ])(
     "has a turn in each row and a dialogue in rows that stand together (line end %j, mark %j)",
     async (end, mark) => {
@@ -79,6 +81,13 @@ describe("a CSV manifest", () => {
       'the rows of this dialogue disagree on role_id: "thor" and "dorr"',
     ],
     [`${HEAD}\n,thor,,,q,a.wav,r,\n`, ":2", "this row has no dialogue_id"],
+    [`${HEAD},user_text\n1,thor,,,q,a.wav,r,,q2\n`, "", "it has the column user_text twice"],
+    ["", "", "it is empty: its first line must name the columns"],
+    [
+      `${HEAD}\n1,thor,,,he said "so",a.wav,r,\n`,
+      "",
+      "Invalid Opening Quote: a quote is found on field 4 at line 2",
+    ],
     [`${HEAD}\n1,thor,,,q,a.wav\n`, "", "Invalid Record Length: expect 8, got 6 on line 2"],
     [
       `${HEAD}\n1,thor,,,q,a.wav,r,\n2,thor,,,"q,a.wav,r,\n`,
@@ -100,6 +109,27 @@ describe("a CSV manifest", () => {
       message: expect.stringMatching(/a\.csv:2: this byte is not UTF-8$/),
     });
   });
+
+  it("is not taken for UTF-8 when it is UTF-16", async () => {
+    await expect(read(Buffer.from(`\ufeff${HEAD}\n`, "utf16le"))).rejects.toMatchObject({
+      message: expect.stringMatching(/a\.csv:1: the file is UTF-16: save it as UTF-8$/),
+    });
+  });
+
+  it.each([`${HEAD}\n1,thor,,,"q,a.wav,r,\n`, `${HEAD}\n1,"thor",,\n`, undefined])(
+    "that changed since it was read is told to have changed: %j",
+    async (later) => {
+      const project = await projectOf(SOURCE, { "a.csv": `${HEAD}\n1,thor,,,q,a.wav,r,\n` });
+      const source = await openGiven(project);
+      const [one] = (await readAll(source)).found;
+      const path = join(project.datasets, "given", "a.csv");
+      await (later === undefined ? rm(path) : writeFile(path, later));
+      await expect(one && source.read(one)).rejects.toMatchObject({
+        code: "SOURCE_CHANGED",
+        message: "a.csv changed while it was being packed",
+      });
+    },
+  );
 
   it("is imported", async () => {
     const project = await projectOf(SOURCE, { "a.csv": `${HEAD}\n1,thor,,,q,a.wav,r,\n1,,,,q,a.wav,r,\n` });

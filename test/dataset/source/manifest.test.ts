@@ -84,9 +84,21 @@ describe("a JSONL manifest", () => {
       '{"role_id": "thor", "role_id": "x"}',
       "json_invalid",
       null,
-      'byte 20 of the file: the key "role_id" stands twice in one object',
+      'byte 20 of the dialogue "{\\"role_id\\": \\"thor\\", \\"role_id\\": \\"x\\"}": the key "role_id" stands twice in one object',
     ],
-    ['{"role_id": "thor", "turns": [NaN]}', "json_invalid", null, 'byte 30 of the file: "NaN]}" is not JSON'],
+    [
+      '{"role_id": "thor", "turns": [NaN]}',
+      "json_invalid",
+      null,
+      'byte 30 of the dialogue "{\\"role_id\\": \\"thor\\", \\"turns\\": [NaN]}": "NaN]}" is not JSON',
+    ],
+    [{ turns: [turn("a")] }, "shape", null, "role_id: Invalid input: expected string, received undefined"],
+    [
+      { role_id: "", turns: [turn("a")] },
+      "shape",
+      null,
+      "role_id: Too small: expected string to have >=1 characters",
+    ],
     [{ role_id: "thor" }, "shape", null, "turns: Invalid input: expected array, received undefined"],
     [{ role_id: "thor", turns: [] }, "shape", null, "turns: Too small: expected array to have >=1 items"],
     [

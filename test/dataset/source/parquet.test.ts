@@ -27,7 +27,7 @@ const expected = Array.from({ length: 30 }, (_, number) => ({
 }));
 
 describe.skipIf(python === "")("Parquet that Python wrote is read, row by row too", () => {
-  it("in every form: datasets, lists, pages, row groups, dicts of lists", async () => {
+  it("in every form: datasets, lists, pages, row groups, codecs, dicts of lists", async () => {
     const project = await projectOf(SOURCE, { "clip.wav": CLIP });
     const folder = join(project.datasets, "given");
     const { exitCode, stderr } = await runPython(python, folder, [
@@ -36,7 +36,7 @@ describe.skipIf(python === "")("Parquet that Python wrote is read, row by row to
     ]);
     expect(exitCode, stderr).toBe(0);
     const source = await openGiven(project);
-    const names = ["dict", "groups", "indexed", "list", "old-lists", "plain", "zstdless"];
+    const names = "brotli dict groups gzip indexed list old-lists plain zstd zstdless".split(" ");
     expect(source.units).toEqual(names.map((name) => `${name}/train.parquet`));
     const { found, again } = await readAll(source);
     for (const [index, name] of names.entries()) {

@@ -115,7 +115,11 @@ describe("a role file", () => {
       ({ place }) => place.file === "train/single/Thor.json",
     );
     expect(found.map(({ content }) => content)).toMatchObject([
-      { reason: "json_invalid", detail: 'byte 34 of the file: the key "user" stands twice in one object' },
+      {
+        reason: "json_invalid",
+        detail:
+          'byte 28 of the dialogue "{\\"dialogue\\": [{\\"user\\": \\"a\\", \\"user\\": \\"b\\"}]}": the key "user" stands twice in one object',
+      },
       { outcome: "dialogue" },
     ]);
     const clip = await source.clip({ kind: "inline", data: "data:audio/mpeg;base64,QU\nJD_-" });
@@ -130,7 +134,7 @@ describe("a role file", () => {
     await expect(packDataset({ project, name: "small", strict: true })).rejects.toMatchObject({
       code: "DIALOGUE_BAD",
       message: expect.stringMatching(
-        /^Thor, train\/single\/Thor\.json: [0-9a-f]{12}: json_invalid: byte 14 of the file: "NaN}" is not JSON$/,
+        /^Thor, train\/single\/Thor\.json: [0-9a-f]{12}: json_invalid: byte 13 of the dialogue "\{\\"dialogue\\": NaN\}": "NaN\}" is not JSON$/,
       ),
     });
   });

@@ -54,6 +54,9 @@ for name, settings in {
     "zstdless": {"compression": "none", "use_dictionary": False, "data_page_version": "2.0"},
     "indexed": {"write_page_index": True, "data_page_size": 2000, "row_group_size": 10},
     "groups": {"row_group_size": 1},
+    "brotli": {"compression": "brotli"},
+    "gzip": {"compression": "gzip", "data_page_version": "2.0"},
+    "zstd": {"compression": "zstd"},
     "old-lists": {"use_compliant_nested_type": False},
 }.items():
     (folder / name).mkdir()
