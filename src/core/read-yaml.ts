@@ -3,6 +3,8 @@ import type { z } from "zod";
 import { messageOf, UserError } from "./errors.ts";
 import { readIfExists } from "./files.ts";
 import { issueText, pathText, valueIn } from "./issues.ts";
+import { knownKeys } from "./known-keys.ts";
+import { didYouMean } from "./near-matches.ts";
 
 /** One thing wrong with a file, with its place. */
 export interface Problem {
@@ -128,8 +130,11 @@ function containsItself(value: unknown, above: readonly object[]): boolean {
   return Object.values(value).some((inner) => containsItself(inner, inside));
 }
 
-/** Every issue of a failed schema with the place of its value. */
-export const problemsOf = (error: z.ZodError, yaml: YamlFile): Problem[] =>
+/**
+ * Every issue of a failed schema with the place of its value. An unknown key names the one that may be meant: first of
+ * all one that is missing there; of the others only with the schema itself.
+ */
+export const problemsOf = (error: z.ZodError, yaml: YamlFile, schema?: z.core.$ZodType): Problem[] =>
   error.issues.flatMap((issue): Problem[] => {
     if (issue.path.length === 0 && issue.code === "invalid_type") {
       return [{ path: pathText([]), message: wholeFileText(yaml.value), place: yaml.place([]) }];
@@ -137,7 +142,7 @@ export const problemsOf = (error: z.ZodError, yaml: YamlFile): Problem[] =>
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => ({
         path: pathText([...issue.path, key]),
-        message: "unknown key",
+        message: `unknown key${meantKey(key, issue.path, { error, yaml, schema })}`,
         place: yaml.place([...issue.path, key]),
       }));
     }
@@ -149,6 +154,27 @@ export const problemsOf = (error: z.ZodError, yaml: YamlFile): Problem[] =>
       },
     ];
   });
+
+interface Failed {
+  readonly error: z.ZodError;
+  readonly yaml: YamlFile;
+  readonly schema: z.core.$ZodType | undefined;
+}
+
+function meantKey(key: string, above: readonly PropertyKey[], { error, yaml, schema }: Failed): string {
+  const missing = error.issues.flatMap(({ path }) => {
+    const isHere = path.length === above.length + 1 && above.every((part, index) => part === path[index]);
+    return isHere && valueIn(yaml.value, path) === undefined ? [String(path.at(-1))] : [];
+  });
+  const near = didYouMean(key, missing);
+  if (near !== "" || !schema) return near;
+  return didYouMean(
+    key,
+    knownKeys(schema, yaml.value, above).filter(
+      (known) => valueIn(yaml.value, [...above, known]) === undefined,
+    ),
+  );
+}
 
 /** Says of a file's whole content that it is no map. */
 export const wholeFileText = (value: unknown): string =>
@@ -164,7 +190,7 @@ export const readYamlAs = async <Schema extends z.ZodType>(
   const yaml = await readYaml(file);
   const parsed = schema.safeParse(yaml.value);
   if (!parsed.success)
-    throw new ProblemsError("FILE_INVALID", `${file} has problems:`, problemsOf(parsed.error, yaml));
+    throw new ProblemsError("FILE_INVALID", `${file} has problems:`, problemsOf(parsed.error, yaml, schema));
   return parsed.data;
 };
 

@@ -26,7 +26,7 @@ export {
 } from "./near/index.ts";
 export { lockDigest, readLock } from "./lock-file.ts";
 export { openDataset, type OpenDataset } from "./open.ts";
-export type { Allowances } from "./pack/gates.ts";
+export type { Allowances } from "./pack/allowances.ts";
 export type { OpenEmbedder } from "./pack/near.ts";
 export {
   packDataset,
@@ -36,6 +36,7 @@ export {
   type PackResult,
   type PackWaiting,
 } from "./pack/pack.ts";
+export { readRefused, type RefusedPack } from "./pack/refused.ts";
 export { ALL as WHOLE_SHARE, parseShare, type Share } from "./pack/share.ts";
 export { packThreads } from "./pack/threads.ts";
 export {

@@ -17,7 +17,7 @@ export const Drop = z.strictObject({
   dialogue: z
     .string()
     .describe(
-      "Where it stands in the source: file and dialogue id (its index would depend on the order there)",
+      "Where it stands in the source: file, its own id there, and the beginning of its first question (its index would depend on the order there)",
     ),
   turn: z.int().nonnegative().nullable(),
   detail: z.string(),

@@ -55,7 +55,7 @@ export const openDataset = async (project: Project, name: string): Promise<OpenD
     splitOf: async (id) => (await find(id))?.split,
     audio: async (id, turn, which) => {
       const found = (await dialogue(id)).turns[turn];
-      if (!found) throw new UserError("TURN_UNKNOWN", `The dialogue ${id} has no turn ${turn}`);
+      if (!found) throw new UserError("TURN_UNKNOWN", `The dialogue ${id} has no turn ${turn + 1}`);
       return which === "user" ? found.userAudio : found.roleAudio[which];
     },
     async *texts(split) {

@@ -40,7 +40,7 @@ export const verifyDataset = async (
   throw new UserError(
     changed.length + foreign.length > 0 ? "SHARD_CHANGED" : "SHARD_MISSING",
     `The shards of "${name}" are not what its lock says:\n${[...lines, ...foreign].join("\n")}`,
-    { hint: `pack them again: understudy dataset pack ${name}` },
+    { hint: hintOf(name, folder, { isBroken: missing.length + changed.length > 0, foreign }) },
   );
 };
 
@@ -75,6 +75,21 @@ async function compareShards(
     await save();
   }
   return faults;
+}
+
+// Packing anew would not bring back what somebody put there.
+function hintOf(
+  name: string,
+  folder: string,
+  { isBroken, foreign }: { readonly isBroken: boolean; readonly foreign: readonly string[] },
+): string {
+  const pack = `understudy dataset pack ${name}`;
+  const what = foreign.length === 1 ? "it" : "them";
+  const move = `move what is not in the lock out of ${join(folder, "data")}, or delete ${what}`;
+  if (foreign.length === 0) return `pack them again: ${pack}`;
+  return isBroken
+    ? `${move}, and pack the others again: ${pack} (it deletes ${what} too)`
+    : `${move}; ${pack} deletes ${what}`;
 }
 
 interface Fault {

@@ -40,10 +40,8 @@ describe("dataset pack drops a dialogue by name, and dataset show names it:", ()
     });
     for (const words of [["--drops"], ["--role", "Thor"]]) {
       const { stdout } = await show(project, ...words);
-      const line = stdout.split("\n").find((text) => text.includes("thor-multi-")) ?? stdout;
-      expect(line).toMatch(
-        /^audio_\w+ +Thor +train\/multi\/Thor\.json: thor-multi-[0-9a-f]{12} +1 +user audio /,
-      );
+      const line = stdout.split("\n").find((text) => text.includes("Thor multi question")) ?? stdout;
+      expect(line).toMatch(/^audio_\w+ +Thor +train\/multi\/Thor\.json: "[^"]+" +2 +user audio /);
       expect(line).toContain(reason);
       expect(line).toContain(CLIP);
       expect(line).toMatch(detail);
@@ -122,7 +120,7 @@ describe("dataset pack refuses, and leaves no lock:", () => {
     });
     expect(await refused(project)).toMatch(
       new RegExp(
-        `error: Thor, ${FILE} dialogue 1 \\(thor-multi-[0-9a-f]{12}\\), turn 1: user audio ${CLIP}: `,
+        `error: Thor, ${FILE} dialogue 1 \\(thor-multi-[0-9a-f]{12}\\), turn 2: user audio ${CLIP}: `,
       ),
     );
   });

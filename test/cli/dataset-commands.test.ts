@@ -120,12 +120,12 @@ describe("dataset show of one thing", () => {
     expect(stdout).toMatch(/^ {2}split +test$/m);
     expect(stdout).toContain(`WAV files to ${folder}`);
     const files = await readdir(folder);
-    expect(files).toContain(`${id}-1-user.wav`);
-    expect(files).toContain(`${id}-0-e2_tts.wav`);
+    expect(files).toContain(`${id}-2-user.wav`);
+    expect(files).toContain(`${id}-1-e2_tts.wav`);
     const dataset = await openDataset(projectAt(root), "greenroom");
     const clip = await dataset.audio(id, 1, "user");
     await dataset.close();
-    expect(Buffer.from(clip?.bytes ?? []).equals(await readFile(join(folder, `${id}-1-user.wav`)))).toBe(
+    expect(Buffer.from(clip?.bytes ?? []).equals(await readFile(join(folder, `${id}-2-user.wav`)))).toBe(
       true,
     );
     const json = await understudy("dataset", "show", "greenroom", "--dialogue", id, "--json");
@@ -150,7 +150,7 @@ describe("dataset show of one thing", () => {
     await dataset.close();
     const shown = await inProject("dataset", "show", "small", "--dialogue", ids[0] ?? "", "--play", "out");
     expect(shown).toMatchObject({ exitCode: 0, stderr: "" });
-    const wav = await readFile(join(project.root, "out", `${ids[0]}-0-user.wav`));
+    const wav = await readFile(join(project.root, "out", `${ids[0]}-1-user.wav`));
     expect(isClip(wav)).toBe(true);
     expect(wav.length).toBe(44 + 0.05 * 32_000);
   });
@@ -195,6 +195,21 @@ describe("dataset check", () => {
     const moved = await understudy("dataset", "check", "greenroom");
     await writeFile(spec, before);
     expect(moved.stderr).toContain("greenroom.yaml has changed since greenroom was packed");
+  });
+
+  it("names what lies beside the shards, and packing again takes it away and says so", async () => {
+    const data = join(projectAt(root).datasets, "packed/greenroom/data");
+    await writeFile(join(data, "extra.parquet"), "PAR1");
+    const refused = await understudy("dataset", "check", "greenroom");
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("data/extra.parquet is not in the lock");
+    expect(refused.stderr).toContain(`hint: move what is not in the lock out of ${data}, or delete it;`);
+    const again = await understudy("dataset", "pack", "greenroom");
+    expect(again.stdout).toContain("greenroom is packed already: nothing has changed");
+    expect(again.stderr).toContain("data/extra.parquet was no part of greenroom");
+    expect(again.stderr).toContain("it is deleted");
+    expect(await understudy("dataset", "check", "greenroom")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect((await understudy("dataset", "pack", "greenroom")).stderr).toBe("");
   });
 
   it("refuses a shard that is not what was packed", async () => {

@@ -55,7 +55,7 @@ describe("dataset import", () => {
     await mkdir(join(cwd, "empty"));
     for (const [folder, words] of [
       ["empty", "expected role files, a .jsonl or .csv manifest, or Parquet"],
-      ["nowhere", "There is no folder"],
+      ["nowhere", "There is no file or folder"],
     ] as const)
       expect(await runUnderstudy(["dataset", "import", folder, "mine"], { cwd })).toMatchObject({
         exitCode: 2,
@@ -67,6 +67,23 @@ describe("dataset import", () => {
     });
   });
 
+  it("of a manifest names its files, and the first lines of no use", async () => {
+    const { root: cwd } = await temporaryProject();
+    await mkdir(join(cwd, "mine"));
+    const turns = [{ user_text: "Who?", role_text: "Me.", user_audio: "a.wav" }];
+    const lines = [{ role_id: "thor", turns }, ...[1, 2, 3, 4].map(() => ({ role: "thor", turns }))];
+    await writeFile(join(cwd, "mine", "a.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
+    const made = await runUnderstudy(["dataset", "import", "mine/a.jsonl", "mine"], { cwd });
+    expect(made.exitCode, made.stderr).toBe(0);
+    expect(made.stdout).toContain(
+      "  1 dialogues to train on, 0 test sessions, 4 of no use; 1 turns\n  a.jsonl: 1 dialogues, 4 of no use\n",
+    );
+    const wrong = "no role_id; did you mean role_id instead of role?";
+    expect(made.stderr).toContain(
+      `of_no_use (4 times): a pack leaves these out; a.jsonl:2: ${wrong}, a.jsonl:3: ${wrong}, a.jsonl:4: ${wrong}, …\n`,
+    );
+  });
+
   it("tells completions of a model from a corpus, and turns them into role files", async () => {
     const { root: cwd } = await temporaryProject();
     const put = async (name: string, text: string): Promise<void> => {
@@ -75,6 +92,7 @@ describe("dataset import", () => {
     };
     await put("0_0.json", '[{"dialogue": [{"user": "Who are you?", "role": "Thor."}]}]');
     await put("0_1.json", '[{"user": "Who are y');
+    await put("a_0.json", "[]");
     expect(await runUnderstudy(["dataset", "import", "raw", "mine"], { cwd })).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("understudy dataset import-completions"),
@@ -88,6 +106,14 @@ describe("dataset import", () => {
     expect(made.exitCode, made.stderr).toBe(0);
     expect(made.stdout).toContain("files 2, roles 1, dialogues 1, turns 1\n");
     expect(made.stderr).toContain("1 files could not be read: out/quarantine.jsonl says why");
+    expect(made.stderr).toContain(
+      "1 files were not read, for they are not named {request}_{answer}.json, as 0_0.json: Thor/a_0.json",
+    );
+    expect(made.stdout).toContain("next: synthesize the speech of these dialogues");
+    expect(await runUnderstudy(["dataset", "import", "out", "mine"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("these dialogues have no audio yet"),
+    });
     expect(JSON.parse(await readFile(join(cwd, "out", "Thor.json"), "utf8"))).toHaveLength(1);
   });
 });

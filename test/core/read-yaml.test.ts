@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { parseYaml, problemsOf, ProblemsError } from "../../src/core/read-yaml.ts";
+import { parseYaml, problemsOf, ProblemsError, readYamlAs } from "../../src/core/read-yaml.ts";
 
 const Schema = z.strictObject({
   name: z.string(),
@@ -33,6 +36,61 @@ describe("problemsOf", () => {
     const parsed = Schema.safeParse(yaml.value);
     if (parsed.success) throw new Error("should not parse");
     expect(problemsOf(parsed.error, yaml)[0]).toMatchObject({ path: "training.rates", place: "r.yaml:2:1" });
+  });
+});
+
+describe("an unknown key", () => {
+  const messages = (text: string, schema: z.ZodType = Schema): readonly string[] => {
+    const yaml = parseYaml(text, "r.yaml");
+    const parsed = schema.safeParse(yaml.value);
+    return parsed.success
+      ? []
+      : problemsOf(parsed.error, yaml, schema).map(({ path, message }) => `${path}: ${message}`);
+  };
+
+  it("names the missing one that may be meant, even if another is nearer", () => {
+    const Source = z.strictObject({ trainReference: z.string(), trainRefernces: z.string().optional() });
+    expect(messages("trainRefernce: a\n", Source)).toEqual([
+      "trainReference: missing; expected string",
+      "trainRefernce: unknown key; did you mean trainReference?",
+    ]);
+    // A caller without a schema of its own has that much.
+    const yaml = parseYaml("trainRefernce: a\n", "r.yaml");
+    const failed = Source.safeParse(yaml.value);
+    expect(failed.error && problemsOf(failed.error, yaml).map(({ message }) => message)).toContain(
+      "unknown key; did you mean trainReference?",
+    );
+  });
+
+  it("names one that may be left out, of the alternative that the value is, and none that is there", () => {
+    const Kinds = z.strictObject({
+      parts: z.array(
+        z.discriminatedUnion("by", [
+          z.strictObject({ by: z.literal("seed"), count: z.int().default(1) }),
+          z.strictObject({ by: z.literal("folds"), counts: z.int().optional() }),
+        ]),
+      ),
+      named: z.record(z.string(), z.strictObject({ model: z.string().nullable().optional() })).optional(),
+    });
+    expect(messages("parts: [{ by: folds, cuonts: 1 }]\n", Kinds)).toEqual([
+      "parts[0].cuonts: unknown key; did you mean counts?",
+    ]);
+    expect(messages("parts: [{ by: seed, count: 1, coutn: 1 }]\n", Kinds)).toEqual([
+      "parts[0].coutn: unknown key",
+    ]);
+    expect(messages("parts: []\nnamed: { en: { modle: a } }\n", Kinds)).toEqual([
+      "named.en.modle: unknown key; did you mean model?",
+    ]);
+  });
+
+  it("is told so of any file that is read through a schema", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "understudy-yaml-"));
+    onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, "a.yaml");
+    await writeFile(file, "naem: a\n");
+    await expect(readYamlAs(file, z.strictObject({ name: z.string().optional() }))).rejects.toThrow(
+      `${file}:1:1 naem: unknown key; did you mean name?`,
+    );
   });
 });
 

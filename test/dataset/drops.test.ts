@@ -143,14 +143,14 @@ const cases: readonly (readonly [
     "an answer that is no text",
     (corpus) => (turn(corpus)["role"] = 5),
     "shape",
-    "dialogue[1].role: Invalid input: expected string, received number",
+    "dialogue[1].role: expected string, not 5",
     1,
   ],
   [
     "a dialogue without turns",
     (corpus) => (dialogueAt(corpus, FILE, 1).dialogue = []),
     "shape",
-    "dialogue: Too small: expected array to have >=1 items",
+    "dialogue is empty",
     null,
   ],
   [
@@ -167,6 +167,7 @@ describe("a dialogue is left out, counted and listed, for", () => {
     const { drops, entries } = await surveyOf(change);
     expect(drops).toEqual([
       {
+        pool: "train",
         reason,
         role: "Thor",
         dialogue: expect.stringMatching(/^train\/multi\/Thor\.json: /),
@@ -211,7 +212,7 @@ describe("onBadClip: fail", () => {
     await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
       code: "CLIP_BAD",
       message: expect.stringMatching(
-        /^Thor, train\/multi\/Thor\.json dialogue 1 \(thor-multi-[0-9a-f]{12}\), turn 1: user audio train\/multi_speech\/Thor\/1_1_user\.wav: the audio is cut off/,
+        /^Thor, train\/multi\/Thor\.json dialogue 1 \(thor-multi-[0-9a-f]{12}\), turn 2: user audio train\/multi_speech\/Thor\/1_1_user\.wav: the audio is cut off/,
       ),
     });
   });

@@ -9,6 +9,7 @@ export const entryOf = (id: string, fields: Partial<Entry> = {}): Entry => ({
   kind: "single",
   pool: "train",
   place: { file: "train/single/Thor.json", index: 0, start: 0, end: 1 },
+  label: `"question of ${id}"`,
   contentSha256: "0".repeat(64),
   samples: 48_000,
   userSamples: 16_000,

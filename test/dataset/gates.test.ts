@@ -80,17 +80,50 @@ const cases: readonly (readonly [name: string, (corpus: Corpus) => void, expecte
       corpus.dialogues.delete("train/single/Thor.json");
       corpus.dialogues.delete("train/multi/Thor.json");
     },
-    ['role_membership: seen role "Thor" has no training dialogue'],
+    ['role_membership: seen role "Thor" has no training dialogue: none was given'],
+  ],
+  [
+    "a seen role whose training dialogues were all dropped or went elsewhere, saying where",
+    (corpus) => {
+      Object.assign(corpus.spec["splits"] ?? {}, { devPerRole: 2 });
+      for (const dialogue of [0, 1, 2]) {
+        const path = String(turnAt(corpus, TRAIN, { dialogue, turn: 0 })["role_speech_path"]);
+        corpus.files.set(path, corpus.files.get(path)?.slice(0, 500) ?? "");
+      }
+      corpus.files.delete(String(turnAt(corpus, TRAIN, { dialogue: 3, turn: 0 })["user_speech_path"]));
+    },
+    [
+      'role_membership: seen role "Thor" has no training dialogue: of 6 given, 4 were dropped (audio_missing 1, audio_truncated 3), 2 went to dev: see splits.devPerRole',
+    ],
+  ],
+  [
+    "a role whose test sessions were all dropped, not counting its training dialogues",
+    (corpus) => {
+      turnAt(corpus, TRAIN, first).role = "";
+      for (const file of [TEST, "test_data/multi_turn/Thor.json"])
+        for (const { dialogue } of corpus.dialogues.get(file) ?? [])
+          corpus.files.delete(String(dialogue[0]?.["user_speech_path"]));
+    },
+    ['role_membership: role "Thor" has no test session: of 4 given, 4 were dropped (audio_missing 4)'],
+  ],
+  [
+    "a division that leaves nothing to train on",
+    (corpus) => {
+      Object.assign(corpus.spec["splits"] ?? {}, { heldOutRoles: ["hutao", "Thor", "Prof. G.H. Dorr"] });
+      for (const role of corpus.roles) role.heldOut = true;
+      Object.assign(corpus.spec["expected"] ?? {}, { heldOutRoles: 3 });
+    },
+    ["role_membership: train gets no dialogue at all: every role is held out, or a role of dev"],
   ],
   [
     "a lost test session",
     (corpus) => corpus.files.delete(String(turnAt(corpus, TEST, first)["role_speech_path3"])),
-    ["expected_counts: expected 12 testSessions, found 11; thor has 3 test sessions, others 4"],
+    ["  expected_counts:\n    expected 12 testSessions, found 11\n    thor has 3 test sessions, others 4"],
   ],
   [
     "another number of roles than published",
     (corpus) => Object.assign(corpus.spec["expected"] ?? {}, { roles: 98, heldOutRoles: 20 }),
-    ["expected_counts: expected 98 roles, found 3; expected 20 heldOutRoles, found 1"],
+    ["  expected_counts:\n    expected 98 roles, found 3\n    expected 20 heldOutRoles, found 1"],
   ],
 ];
 

@@ -88,7 +88,7 @@ describe("packing with several threads", () => {
     await expect(packing).rejects.toMatchObject({
       code: "DIALOGUE_BAD",
       message: expect.stringMatching(
-        /^hutao, train\/single\/hutao\.json: .*, turn 0: text_empty: the role text is empty$/,
+        /^hutao, train\/single\/hutao\.json: .*, turn 1: text_empty: the role text is empty$/,
       ),
     });
   });

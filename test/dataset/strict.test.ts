@@ -12,7 +12,7 @@ const strict = async (project: Project): ReturnType<typeof packDataset> =>
 const REFUSED = {
   code: "DIALOGUE_BAD",
   message: expect.stringMatching(
-    /^Thor, train\/multi\/Thor\.json: thor-multi-[0-9a-f]{12}, turn 1: audio_not_wav: user audio train\/multi_speech/,
+    /^Thor, train\/multi\/Thor\.json: "[^"]+", turn 2: audio_not_wav: user audio train\/multi_speech/,
   ),
 };
 

@@ -6,6 +6,8 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Default: no terminal, as in a pipe. */
   readonly isTerminal?: boolean;
+  /** Columns of the terminal. Default: 100. */
+  readonly width?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -17,8 +19,9 @@ export interface RunOutcome {
 
 /** Runs a command line in this process with sinks that remember. The network is refused. */
 export const runUnderstudy = async (words: readonly string[], options: RunOptions): Promise<RunOutcome> => {
-  const stdout = remember(options.isTerminal ?? false);
-  const stderr = remember(options.isTerminal ?? false);
+  const { isTerminal = false, width = 100 } = options;
+  const stdout = remember(isTerminal, width);
+  const stderr = remember(isTerminal, width);
   const exitCode = await run(words, {
     cwd: options.cwd,
     environment: options.environment ?? {},
@@ -31,7 +34,7 @@ export const runUnderstudy = async (words: readonly string[], options: RunOption
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
 };
 
-function remember(isTerminal: boolean): Sink & { text(): string } {
+function remember(isTerminal: boolean, width: number): Sink & { text(): string } {
   const written: string[] = [];
-  return { write: (text) => void written.push(text), isTerminal, width: 100, text: () => written.join("") };
+  return { write: (text) => void written.push(text), isTerminal, width, text: () => written.join("") };
 }

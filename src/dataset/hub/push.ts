@@ -31,6 +31,7 @@ export interface PushOptions {
   readonly replace?: boolean;
   /** Look and plan; change nothing anywhere. */
   readonly dryRun?: boolean;
+  /** Needed but for a dry run, which sees public repositories only without one. */
   readonly token: string | undefined;
   /** Address of the Hub (`HF_ENDPOINT`). */
   readonly endpoint?: string | undefined;
@@ -50,6 +51,8 @@ export interface PushResult {
   readonly visibility: Visibility;
   /** Whether the repository is new (or, in a dry run, would be). */
   readonly created: boolean;
+  /** False after a dry run without one: a private repository looks like none then. */
+  readonly askedWithToken: boolean;
   readonly commits: number;
   /** Paths, as the last three. */
   readonly uploaded: readonly string[];
@@ -72,7 +75,7 @@ export const pushDataset = async (options: PushOptions): Promise<PushResult> => 
     branch: options.branch ?? "main",
   };
   const token = hubTokenFrom(options.token);
-  if (token === undefined)
+  if (token === undefined && options.dryRun !== true)
     throw new UserError("HF_TOKEN_MISSING", "Pushing needs a token of the Hub", {
       hint: "set HF_TOKEN to one with write permission (https://huggingface.co/settings/tokens); it is never stored",
     });
@@ -191,7 +194,7 @@ const journalOf = async ({ options, target, clock }: Scene): Promise<PushJournal
 const visibilityOf = (options: PushOptions): Visibility => (options.private === false ? "public" : "private");
 
 function resultOf(
-  { target, options }: Scene,
+  { target, options, world }: Scene,
   {
     plan,
     state,
@@ -212,6 +215,7 @@ function resultOf(
     revision,
     visibility: isPrivate ? "private" : "public",
     created,
+    askedWithToken: world.token !== undefined,
     commits: plan.batches.length,
     uploaded: plan.uploads.map(({ path }) => path),
     uploadBytes: plan.uploadBytes,

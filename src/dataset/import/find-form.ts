@@ -1,31 +1,51 @@
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode, UserError } from "../../core/errors.ts";
+import { arrayElements } from "../json/elements.ts";
+import { RawDialogue } from "../source/release-dialogue.ts";
 import { findDialogueFiles } from "../source/release-files.ts";
-import { isManifest } from "./scan-records.ts";
+import { readOrRefuse } from "../source/release.ts";
 
-/** Forms that a corpus comes in; `completions` is text that a model wrote, which has no audio yet. */
-export type Form = "speechrole-release" | "manifest" | "parquet" | "completions";
+/**
+ * Forms that a corpus comes in; `completions` is text that a model wrote, and `role-files` what an import of it made:
+ * neither has audio yet.
+ */
+export type Form = "speechrole-release" | "manifest" | "parquet" | "completions" | "role-files";
 
-/** The forms that a folder's content has. UserErrors `SOURCE_MISSING`, `SOURCE_AMBIGUOUS`. */
-export const formsOf = async (folder: string): Promise<readonly Form[]> => {
-  const names = await namesIn(folder);
+/** The forms that a folder's content has, or a single file. UserErrors `SOURCE_MISSING`, `SOURCE_AMBIGUOUS`. */
+export const formsOf = async (path: string): Promise<readonly Form[]> => {
+  if (await isFile(path)) return fileForms(path);
+  const names = await readdir(path);
   const forms: Form[] = [];
-  if ((await findDialogueFiles(folder)).files.length > 0) forms.push("speechrole-release");
-  if (names.some(isManifest)) forms.push("manifest");
-  if (await hasParquet(folder)) forms.push("parquet");
-  if (forms.length === 0 && (await hasCompletions(folder, names))) forms.push("completions");
+  if ((await findDialogueFiles(path)).files.length > 0) forms.push("speechrole-release");
+  if (names.some((name) => isManifest(name) && name !== QUARANTINE)) forms.push("manifest");
+  if (await hasParquet(path)) forms.push("parquet");
+  if (forms.length === 0 && (await hasCompletions(path, names))) forms.push("completions");
+  if (forms.length === 0 && (await hasRoleFiles(path, names))) forms.push("role-files");
   return forms;
 };
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+async function isFile(path: string): Promise<boolean> {
   try {
-    return await readdir(folder);
+    return !(await stat(path)).isDirectory();
   } catch (error) {
     if (systemCode(error) !== "ENOENT" && systemCode(error) !== "ENOTDIR") throw error;
-    throw new UserError("SOURCE_MISSING", `There is no folder ${folder}`);
+    throw new UserError("SOURCE_MISSING", `There is no file or folder ${path}`);
   }
 }
+
+function fileForms(path: string): readonly Form[] {
+  if (isManifest(path)) return ["manifest"];
+  if (/\.parquet$/i.test(path)) return ["parquet"];
+  throw new UserError("SOURCE_MISSING", `${path} is a file, and neither a manifest nor a table`, {
+    hint: "expected a .jsonl, .csv or .parquet file, or the folder of a corpus",
+  });
+}
+
+/** What an import of completions writes beside its role files. */
+export const QUARANTINE = "quarantine.jsonl";
+
+const isManifest = (name: string): boolean => /^[^.].*\.(?:jsonl|ndjson|csv)$/i.test(name);
 
 async function hasParquet(folder: string): Promise<boolean> {
   for (const under of [".", "data"])
@@ -41,5 +61,26 @@ async function hasCompletions(folder: string, names: readonly string[]): Promise
   for (const name of names.slice(0, 20))
     if ((await readdir(join(folder, name)).catch(() => [])).some((inner) => COMPLETION.test(inner)))
       return true;
+  return false;
+}
+
+const LOOKED_AT = 5;
+
+// ROLE.json with a list of dialogues, which lies in no folder that would say their kind and pool.
+async function hasRoleFiles(folder: string, names: readonly string[]): Promise<boolean> {
+  const json = names.filter((name) => /^[^.].*\.json$/.test(name) && name !== "report.json");
+  for (const name of json.slice(0, LOOKED_AT)) if (await beginsWithDialogue(join(folder, name))) return true;
+  return false;
+}
+
+async function beginsWithDialogue(path: string): Promise<boolean> {
+  try {
+    for await (const { bytes, start } of arrayElements(path)) {
+      const read = readOrRefuse(bytes, start, (value) => ({ value }));
+      return "value" in read && RawDialogue.safeParse(read.value).success;
+    }
+  } catch {
+    // Any other file of JSON, or none.
+  }
   return false;
 }

@@ -1,4 +1,5 @@
-import { isAbsolute, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { stat } from "node:fs/promises";
 import { UserError } from "../../core/errors.ts";
 import { exists, readIfExists, writeAtomic } from "../../core/files.ts";
 import type { Project } from "../../core/project.ts";
@@ -8,19 +9,20 @@ import type { Defect } from "./defects.ts";
 import { formsOf, type Form } from "./find-form.ts";
 import { likelyHeldOut, newSpec, sessionsOf } from "./new-spec.ts";
 import { roleEntries } from "./role-facts.ts";
-import { scanManifest, scanParquet } from "./scan-records.ts";
+import { scanManifest } from "./scan-records.ts";
 import { scanRelease } from "./scan-release.ts";
-import type { Scan, ScanOptions } from "./scan.ts";
+import { scanParquet } from "./scan-tables.ts";
+import type { FileCount, Scan, ScanOptions } from "./scan.ts";
 import { PUBLISHED } from "./speechrole.ts";
 
 export interface ImportOptions extends ScanOptions {
   readonly project: Project;
-  /** The corpus, absolute; it is only read. */
+  /** The corpus, absolute: a folder, or a single manifest or table; it is only read. */
   readonly folder: string;
   /** Name of the new data set: datasets/NAME.yaml. */
   readonly name: string;
   /** Which of several forms that the folder has. */
-  readonly format?: Exclude<Form, "completions">;
+  readonly format?: Scan["format"];
   readonly description?: string;
   readonly licence?: string;
   /** Commit or date of the corpus. */
@@ -30,11 +32,14 @@ export interface ImportOptions extends ScanOptions {
 }
 
 export interface ImportReport {
-  readonly format: Exclude<Form, "completions">;
+  readonly format: Scan["format"];
   readonly roles: readonly RoleEntry[];
   readonly languages: Readonly<Record<"en" | "zh", number>>;
   readonly dialogues: { readonly train: number; readonly test: number; readonly unusable: number };
-  readonly turns: number;
+  /** Null where dialogues were counted without looking at their turns, as in a table that does not say how many. */
+  readonly turns: number | null;
+  /** What each file of a manifest or table gave. */
+  readonly files: readonly FileCount[];
   /** Turns by the form of their audio, for a release: what generation it is, or a mixture. */
   readonly forms: Readonly<Record<string, number>>;
   readonly defects: readonly Defect[];
@@ -45,22 +50,24 @@ export interface ImportReport {
 /**
  * Looks at a corpus by its content and writes datasets/NAME.yaml and the role manifest datasets/NAME.roles.json for it; the
  * corpus stays where it is. A `roles.json` of the corpus itself is taken as it is. UserErrors `NAME_INVALID`,
- * `DATASET_EXISTS`, `SOURCE_MISSING`, `SOURCE_AMBIGUOUS`, `SOURCE_RAW`, `SOURCE_JSON_INVALID`, `PARQUET_COLUMNS`, ….
+ * `DATASET_EXISTS`, `SOURCE_MISSING`, `SOURCE_AMBIGUOUS`, `SOURCE_RAW`, `SOURCE_SILENT`, `SOURCE_JSON_INVALID`, `PARQUET_COLUMNS`, ….
  */
 export const importCorpus = async (options: ImportOptions): Promise<ImportReport> => {
   const { project, folder, name } = options;
   const specFile = await freeSpecFile(options);
-  const own = join(folder, "roles.json");
+  const forms = await formsOf(folder);
+  const scan = await scanForm(forms, options);
+  requireDialogues(scan, folder);
+  // Of a single file it lies beside it.
+  const isFile = !(await stat(folder)).isDirectory();
+  const own = join(isFile ? dirname(folder) : folder, "roles.json");
   const hasOwn = await exists(own);
   const rolesFile = hasOwn ? own : join(project.datasets, `${name}.roles.json`);
-  const scan = await scanFolder(options);
-  if (scan.roles.length === 0)
-    throw new UserError("SOURCE_MISSING", `${folder} holds no dialogue that can be read`);
   const roles = hasOwn ? await readRoles(own) : roleEntries(scan.roles, new Set(likelyHeldOut(scan)));
   const spec = newSpec(scan, {
     name,
     path: pathFrom(project.datasets, folder),
-    roles: hasOwn ? "roles.json" : `${name}.roles.json`,
+    roles: !hasOwn ? `${name}.roles.json` : isFile ? pathFrom(project.datasets, own) : "roles.json",
     revision: options.revision ?? "unpinned",
     description: options.description ?? `Imported: ${scan.format}`,
     licence: options.licence ?? "unknown",
@@ -100,12 +107,18 @@ const isThere = (file: string): UserError =>
     hint: "take another name, or --force to write over it",
   });
 
-async function scanFolder({ folder, format, signal, onProgress }: ImportOptions): Promise<Scan> {
-  const forms = await formsOf(folder);
+async function scanForm(
+  forms: readonly Form[],
+  { folder, format, signal, onProgress }: ImportOptions,
+): Promise<Scan> {
   const chosen = format ?? (forms.length === 1 ? forms[0] : undefined);
   if (chosen === "completions")
     throw new UserError("SOURCE_RAW", `${folder} holds completions of a model, which have no audio`, {
       hint: "turn them into role files first (understudy dataset import-completions), then synthesize their speech",
+    });
+  if (chosen === "role-files")
+    throw new UserError("SOURCE_SILENT", `${folder} holds role files: these dialogues have no audio yet`, {
+      hint: `${SYNTHESIZE}; role files with audio belong into train/{single,multi}/ and test_data/{single,multi}_turn/`,
     });
   if (chosen === undefined || !forms.includes(chosen))
     throw new UserError(
@@ -118,6 +131,22 @@ async function scanFolder({ folder, format, signal, onProgress }: ImportOptions)
   const options = { signal, onProgress };
   if (chosen === "speechrole-release") return scanRelease(folder, options);
   return chosen === "manifest" ? scanManifest(folder, options) : scanParquet(folder, options);
+}
+
+const SYNTHESIZE = "synthesize the speech of their questions and answers first: see datasets/README.md";
+
+function requireDialogues({ roles, unusable, isSilent, defects }: Scan, folder: string): void {
+  if (isSilent)
+    throw new UserError("SOURCE_SILENT", `${folder}: these dialogues have no audio yet`, {
+      hint: SYNTHESIZE,
+    });
+  const isEmpty = roles.every(
+    ({ dialogues: { train, test } }) => train.single + train.multi + test.single + test.multi === 0,
+  );
+  if (!isEmpty) return;
+  const first = defects.find(({ code }) => code === "of_no_use")?.places[0];
+  const why = first === undefined ? "" : `: ${unusable} are of no use, the first is ${first}`;
+  throw new UserError("SOURCE_MISSING", `${folder} holds no dialogue that can be used${why}`);
 }
 
 // Inside the project a path that moves with it.
@@ -145,7 +174,8 @@ function reportOf(
       zh: roles.filter(({ language }) => language === "zh").length,
     },
     dialogues: { train, test, unusable: scan.unusable },
-    turns: scan.roles.reduce((sum, facts) => sum + facts.turns, 0),
+    turns: scan.turnsAreKnown ? scan.roles.reduce((sum, facts) => sum + facts.turns, 0) : null,
+    files: scan.files,
     forms: Object.fromEntries(scan.forms),
     defects: [...scan.defects, ...countDefects(scan, test)],
     ...files,

@@ -6,7 +6,7 @@ import { exists, syncFolder, writeAtomic, writeJson } from "../../core/files.ts"
 import { ByteFault, utf8Text } from "../json/bytes.ts";
 import type { DialogueKind } from "../schema.ts";
 import { compare, nfc, pairHash } from "../text.ts";
-import { COMPLETION } from "./find-form.ts";
+import { COMPLETION, QUARANTINE } from "./find-form.ts";
 import { readCompletion, type FormRepair, type RawQuarantine, type RawTurns } from "./raw-dialogues.ts";
 import type { ScanOptions } from "./scan.ts";
 
@@ -24,6 +24,8 @@ export interface RawImportOptions extends ScanOptions {
 export interface RawImportReport {
   readonly kind: DialogueKind;
   readonly files: number;
+  /** JSON files below the folders of roles that were not read, for they are not named {request}_{answer}.json. */
+  readonly misnamed: readonly string[];
   readonly dialogues: number;
   readonly turns: number;
   readonly byRole: Readonly<Record<string, number>>;
@@ -53,11 +55,11 @@ export const importRaw = async (options: RawImportOptions): Promise<RawImportRep
     throw new UserError("OUTPUT_EXISTS", `${output} is there already`, {
       hint: "take another folder, or --force to write in its place",
     });
-  const roles = await roleFolders(folder);
+  const { roles, misnamed } = await roleFolders(folder);
   const staged = `${output}.${randomBytes(4).toString("hex")}.tmp`;
   try {
     await mkdir(staged, { recursive: true });
-    const report = await readAll(roles, staged, options);
+    const report = { ...(await readAll(roles, staged, options)), misnamed };
     await writeJson(join(staged, "report.json"), report);
     await syncFolder(staged);
     if (await exists(output)) await rename(output, `${staged}.old`);
@@ -68,14 +70,25 @@ export const importRaw = async (options: RawImportOptions): Promise<RawImportRep
   }
 };
 
-async function roleFolders(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const names: string[] = [];
-  for (const { name } of entries)
-    if ((await readdir(join(folder, name)).catch(() => [])).some((file) => COMPLETION.test(file)))
-      names.push(name);
-  if (names.length > 0) return names.toSorted(compare);
-  throw new UserError("SOURCE_MISSING", `${folder} holds no completions`, { hint: "expected ROLE/0_0.json" });
+interface RoleFolders {
+  readonly roles: readonly string[];
+  readonly misnamed: readonly string[];
+}
+
+async function roleFolders(folder: string): Promise<RoleFolders> {
+  const roles: string[] = [];
+  const misnamed: string[] = [];
+  for (const name of (await readdir(folder).catch(() => [])).toSorted(compare)) {
+    const files = (await readdir(join(folder, name)).catch(() => [])).filter((file) => !file.startsWith("."));
+    if (files.some((file) => COMPLETION.test(file))) roles.push(name);
+    for (const file of files.toSorted(compare))
+      if (/\.json$/i.test(file) && !COMPLETION.test(file)) misnamed.push(`${name}/${file}`);
+  }
+  if (roles.length > 0) return { roles, misnamed };
+  const [first] = misnamed;
+  throw new UserError("SOURCE_MISSING", `${folder} holds no completions`, {
+    hint: `expected ROLE/0_0.json: the number of the request, and that of its answer${first === undefined ? "" : `; it holds ${first}`}`,
+  });
 }
 
 interface Totals {
@@ -93,7 +106,7 @@ async function readAll(
   roles: readonly string[],
   staged: string,
   options: RawImportOptions,
-): Promise<RawImportReport> {
+): Promise<Omit<RawImportReport, "misnamed">> {
   const totals: Totals = {
     files: 0,
     repairedFiles: 0,
@@ -118,7 +131,7 @@ async function readAll(
     options.onProgress?.(name);
   }
   const lines = totals.quarantine.map((fault) => `${JSON.stringify(fault)}\n`);
-  if (lines.length > 0) await writeAtomic(join(staged, "quarantine.jsonl"), lines.join(""));
+  if (lines.length > 0) await writeAtomic(join(staged, QUARANTINE), lines.join(""));
   return reportOf(options.kind, totals);
 }
 
@@ -196,7 +209,7 @@ function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
 }
 
-function reportOf(kind: DialogueKind, totals: Totals): RawImportReport {
+function reportOf(kind: DialogueKind, totals: Totals): Omit<RawImportReport, "misnamed"> {
   return {
     kind,
     files: totals.files,

@@ -111,7 +111,7 @@ function readItem(raw: unknown, { stem, kind, repairs }: ItemWorld): RawTurns | 
   const turns: { user: string; role: string }[] = [];
   for (const [index, turn] of parsed.data.dialogue.entries()) {
     const read = readTurn(turn, repairs);
-    if ("reason" in read) return { ...read, detail: `turn ${index}: ${read.detail}` };
+    if ("reason" in read) return { ...read, detail: `turn ${index + 1}: ${read.detail}` };
     turns.push(read);
   }
   if (kind === "single" ? turns.length !== 1 : turns.length < 2)

@@ -7,10 +7,13 @@ import { readOrRefuse } from "../source/release.ts";
 import { metadataFile, profileText } from "../source/role-files.ts";
 import { profileName } from "../source/profile-name.ts";
 import { parseFileBytes } from "../source/roles.ts";
+import type { Unusable } from "../source/source.ts";
 import { z } from "zod";
+import { shapeProblem } from "../source/shape-problem.ts";
 import { clipName } from "./clip-name.ts";
 import { DefectList, roleDefects, transcriptDefects } from "./defects.ts";
 import { learnLanguage, RoleTable, type RoleFacts } from "./role-facts.ts";
+import { LEFT_OUT } from "./scan-records.ts";
 import type { Scan, ScanOptions } from "./scan.ts";
 import { isSpeechRole } from "./speechrole.ts";
 
@@ -23,13 +26,23 @@ export const scanRelease = async (folder: string, options: ScanOptions): Promise
   const roles = new RoleTable();
   const defects = new DefectList();
   const forms = new Map<string, number>();
+  const voiced = { questions: 0 };
   let unusable = 0;
+  const refuse = (detail: string, { file }: DialogueFile, index: number): void => {
+    unusable++;
+    defects.add({ code: "of_no_use", role: null, detail: LEFT_OUT }, `${file} dialogue ${index}: ${detail}`);
+  };
   for (const file of files) {
-    const world: World = { facts: roles.of(file.stem), defects, forms };
+    const world: World = { facts: roles.of(file.stem), defects, forms, voiced };
     for await (const raw of elements(folder, file, options)) {
-      const parsed = RawDialogue.safeParse(raw.value);
-      if (parsed.success) learn(parsed.data, { file, index: raw.index }, world);
-      else unusable++;
+      const { index, content } = raw;
+      if (!("value" in content)) {
+        refuse(content.detail, file, index);
+        continue;
+      }
+      const parsed = RawDialogue.safeParse(content.value);
+      if (parsed.success) learn(parsed.data, { file, index }, world);
+      else refuse(shapeProblem(parsed.error, content.value, "dialogue").detail, file, index);
     }
     options.onProgress?.(file.file);
   }
@@ -39,8 +52,11 @@ export const scanRelease = async (folder: string, options: ScanOptions): Promise
   return {
     format: "speechrole-release",
     roles: roles.all(),
+    turnsAreKnown: true,
+    files: [],
     forms,
     unusable,
+    isSilent: forms.size > 0 && voiced.questions === 0,
     defects: defects.all(),
     isSpeechRole: isSpeechRole(stems),
   };
@@ -50,18 +66,19 @@ interface World {
   readonly facts: RoleFacts;
   readonly defects: DefectList;
   readonly forms: Map<string, number>;
+  /** Questions that have audio. */
+  readonly voiced: { questions: number };
 }
 
 async function* elements(
   folder: string,
   { file }: DialogueFile,
   { signal }: ScanOptions,
-): AsyncGenerator<{ readonly index: number; readonly value: unknown }> {
+): AsyncGenerator<{ readonly index: number; readonly content: { readonly value: unknown } | Unusable }> {
   const path = join(folder, file);
   try {
     for await (const { index, start, bytes } of arrayElements(path, signal)) {
-      const read = readOrRefuse(bytes, start, (value) => ({ value }));
-      yield { index, value: "value" in read ? read.value : undefined };
+      yield { index, content: readOrRefuse(bytes, start, (value) => ({ value })) };
     }
   } catch (error) {
     throw error instanceof ByteFault ? await jsonError(path, error) : error;
@@ -111,7 +128,8 @@ function turnDefects(
   const place = `${file.file} dialogue ${index} turn ${turn}`;
   const note = (code: string, detail: string, where = place): void =>
     defects.add({ code, role: facts.stem, detail }, where);
-  if (!raw.user_speech_base64 && !raw.user_speech_path) note("user_audio_missing", "questions without audio");
+  if (raw.user_speech_base64 || raw.user_speech_path) world.voiced.questions++;
+  else note("user_audio_missing", "questions without audio");
   if (formOf(raw, file.pool) === NO_REFERENCE) note("role_audio_missing", "answers without audio");
   if (/^\s/.test(raw.user))
     note("asr_text", "questions that begin with a space, as speech recognition writes them");

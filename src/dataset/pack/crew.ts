@@ -60,7 +60,7 @@ interface Waiting {
 }
 
 // Megabytes for what has just been made. A thread would take 48, and a dialogue leaves little behind.
-const YOUNG = 6;
+const YOUNG = 3;
 
 // One task at a time for each thread, so one waiting slot is enough.
 function threadHand(setup: HandSetup, module: URL): Hand {

@@ -2,6 +2,8 @@ import { UserError } from "../../core/errors.ts";
 import type { LoadedSpec } from "../load-spec.ts";
 import type { Drop, Gate, Language, NearLock } from "../schema.ts";
 import type { DialogueSource } from "../source/source.ts";
+import { lockedDrop, type SurveyedDrop } from "./entry.ts";
+import { lockedGate, type JudgedGate } from "./gate.ts";
 import { byPosition, checkGates, type Candidate } from "./gates.ts";
 import { heldOutRoles, type HeldOut } from "./held-out.ts";
 import { openNearFinder, type NearFinder } from "./near.ts";
@@ -18,7 +20,7 @@ export interface Division {
   /** As the lock keeps them: the same for any order of the source. */
   readonly gates: readonly Gate[];
   /** The same gates as a person is told them, with the position of each dialogue. */
-  readonly toldGates: readonly Gate[];
+  readonly toldGates: readonly JudgedGate[];
 }
 
 /**
@@ -43,19 +45,21 @@ export const divide = async (
     };
     const drawn = splitEntries(pass.kept, heldOut, spec.splits);
     const apart = (await finder?.withoutNearTest(drawn, options.signal)) ?? { splits: drawn, drops: [] };
+    const drops: readonly SurveyedDrop[] = [...survey.drops, ...pass.drops, ...apart.drops];
     const candidate: Candidate = {
       spec,
       roles: source.roles,
       strangers: source.strangers,
       heldOut,
       splits: apart.splits,
+      drops,
     };
     return {
       heldOut,
       splits: apart.splits,
       nearDuplicates: finder?.lock() ?? null,
-      drops: [...survey.drops, ...pass.drops, ...apart.drops].toSorted(byPlace),
-      gates: checkGates(candidate, options.allow),
+      drops: drops.map(lockedDrop).toSorted(byPlace),
+      gates: checkGates(candidate, options.allow).map(lockedGate),
       toldGates: checkGates({ ...candidate, where: byPosition }, options.allow),
     };
   } finally {

@@ -19,6 +19,8 @@ export const Entry = z.strictObject({
   kind: DialogueKind,
   pool: z.enum(["train", "test"]),
   place: Place,
+  /** Names the dialogue in its file, for a person. */
+  label: z.string(),
   contentSha256: Sha256,
   /** Samples at 16 kHz of all clips, and of the users' alone. */
   samples: count,
@@ -46,8 +48,21 @@ export const Entry = z.strictObject({
 });
 export type Entry = Readonly<z.infer<typeof Entry>>;
 
+/** A drop that knows what the dialogue was given for. Left out by an older survey: train. */
+export const SurveyedDrop = Drop.extend({ pool: z.enum(["train", "test"]).optional() });
+export type SurveyedDrop = Readonly<z.infer<typeof SurveyedDrop>>;
+
+/** The drop as a lock keeps it. */
+export const lockedDrop = ({ reason, role, dialogue, turn, detail }: Drop): Drop => ({
+  reason,
+  role,
+  dialogue,
+  turn,
+  detail,
+});
+
 /** What reading one unit of the source gave. */
-export const UnitSurvey = z.strictObject({ entries: z.array(Entry), drops: z.array(Drop) });
+export const UnitSurvey = z.strictObject({ entries: z.array(Entry), drops: z.array(SurveyedDrop) });
 export type UnitSurvey = z.infer<typeof UnitSurvey>;
 
 const SHORT_DIGITS = 24;

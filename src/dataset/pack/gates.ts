@@ -1,9 +1,11 @@
-import { UserError } from "../../core/errors.ts";
-import { SPLITS, type DatasetSpec, type Gate } from "../schema.ts";
+import { SPLITS, type DatasetSpec } from "../schema.ts";
 import type { SourceRole } from "../source/source.ts";
-import { compare, nfc } from "../text.ts";
-import { shortDigest, type Entry } from "./entry.ts";
+import { compare } from "../text.ts";
+import type { Allowances } from "./allowances.ts";
+import { shortDigest, type Entry, type SurveyedDrop } from "./entry.ts";
+import { gate, type Judged, type JudgedGate } from "./gate.ts";
 import type { HeldOut } from "./held-out.ts";
+import { roleMembership } from "./role-membership.ts";
 import { groupByRole, type SplitEntries } from "./split.ts";
 
 /** Everything the gates look at. */
@@ -13,18 +15,16 @@ export interface Candidate {
   readonly strangers: readonly string[];
   readonly heldOut: HeldOut;
   readonly splits: SplitEntries;
+  /** What was left out before the division. */
+  readonly drops: readonly SurveyedDrop[];
   /** How a dialogue is named. Default: by file and id, which do not change with the order of the source. */
   readonly where?: (entry: Entry) => string;
 }
 
-/** Reasons that a person gave for letting a violated gate pass, by the gate's name. */
-export type Allowances = Readonly<Record<string, string>>;
-
-const MOST_LISTED = 20;
 const TRAINABLE = ["train", "dev", "ood"] as const;
 
 /** All gates, passed or not, in a fixed order, each with the reason for which it was let pass. */
-export const checkGates = (given: Candidate, allowed: Allowances = {}): readonly Gate[] => {
+export const checkGates = (given: Candidate, allowed: Allowances = {}): readonly JudgedGate[] => {
   const candidate = { ...given, roles: given.roles.toSorted((a, b) => compare(a.slug, b.slug)) };
   return [
     roleMembership(candidate),
@@ -41,73 +41,6 @@ export const checkGates = (given: Candidate, allowed: Allowances = {}): readonly
     systemPrompts(candidate),
   ].map((judged) => ({ ...judged, allowed: judged.passed ? null : (allowed[judged.name] ?? null) }));
 };
-
-/** Names of all gates, for `--allow`. */
-export const GATES = [
-  "role_membership",
-  "held_out_roles",
-  "unique_ids",
-  "no_shared_text",
-  "no_shared_audio",
-  "reference_clips",
-  "expected_counts",
-  "system_prompts",
-] as const;
-
-// Without these a shard cannot be read or a run cannot be judged at all, whatever the reason.
-const NEVER_ALLOWED: ReadonlySet<string> = new Set(["unique_ids"]);
-
-/**
- * UserErrors `GATE_UNKNOWN` and `GATE_NOT_ALLOWABLE` for an allowance that means nothing, and `GATE_VIOLATED` with every
- * violated gate that nobody allowed and what violates it.
- */
-export const requireGates = (gates: readonly Gate[], allowed: Allowances = {}): void => {
-  for (const name of Object.keys(allowed)) checkAllowance(name);
-  const violated = gates.filter(({ passed, allowed: reason }) => !passed && reason === null);
-  if (violated.length === 0) return;
-  const lines = violated.map(({ name, detail }) => `  ${name}: ${detail}`);
-  throw new UserError("GATE_VIOLATED", `The data set is not packed, because of:\n${lines.join("\n")}`, {
-    hint: "repair the corpus or its spec; if you know why a gate does not matter here, --allow GATE=REASON records it in the lock",
-  });
-};
-
-/** UserErrors `GATE_UNKNOWN`, `GATE_NOT_ALLOWABLE`. */
-export const checkAllowance = (name: string): void => {
-  if (NEVER_ALLOWED.has(name))
-    throw new UserError("GATE_NOT_ALLOWABLE", `The gate ${name} cannot be allowed`, {
-      hint: "two rows with one id cannot be told apart afterwards: repair the corpus",
-    });
-  if (!GATES.some((known) => known === name))
-    throw new UserError("GATE_UNKNOWN", `There is no gate "${name}"`, { hint: `gates: ${GATES.join(", ")}` });
-};
-
-type Judged = Omit<Gate, "allowed">;
-
-function gate(name: string, problems: readonly string[], passed: string): Judged {
-  if (problems.length === 0) return { name, passed: true, detail: passed };
-  const more = problems.length > MOST_LISTED ? [`and ${problems.length - MOST_LISTED} more`] : [];
-  return { name, passed: false, detail: [...problems.slice(0, MOST_LISTED), ...more].join("; ") };
-}
-
-function roleMembership({ spec, roles, strangers, heldOut, splits }: Candidate): Judged {
-  const named = spec.splits.by === "spec" ? spec.splits.heldOutRoles.map(nfc) : [];
-  const trained = groupByRole(splits.train);
-  const tested = groupByRole(splits.test);
-  const isSeen = (slug: string): boolean => !heldOut.ood.has(slug) && !heldOut.dev.has(slug);
-  const problems = [
-    ...strangers.map((file) => `${file} belongs to no role of the manifest`),
-    ...named
-      .filter((stem) => !roles.some((role) => role.stem === stem))
-      .map((stem) => `held-out role "${stem}" is not in the manifest`),
-    ...roles
-      .filter((role) => isSeen(role.slug) && !trained.has(role.slug))
-      .map((role) => `seen role "${role.stem}" has no training dialogue`),
-    ...roles
-      .filter((role) => !tested.has(role.slug))
-      .map((role) => `role "${role.stem}" has no test session`),
-  ];
-  return gate("role_membership", problems, `${roles.length} roles, each with test sessions`);
-}
 
 function heldOutRolesGate({ spec, roles, heldOut, splits }: Candidate): Judged {
   const trained = new Set([...splits.train, ...splits.dev].map((entry) => entry.roleId));

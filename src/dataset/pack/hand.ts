@@ -57,12 +57,7 @@ export const openHand = async ({ project, name, strict }: HandSetup): Promise<Ha
       memory.releaseEarlier();
       collector.everything();
       const path = join(packedFolder(project, name), shard.path);
-      return writeShard(
-        path,
-        rowsOf(shard, { source, assembler, watch, memory }),
-        loaded.spec.shards,
-        memory,
-      );
+      return writeShard(path, rowsOf(shard, { source, assembler, watch }), loaded.spec.shards, memory);
     },
     close: async () => source.close(),
   };
@@ -135,7 +130,7 @@ async function surveyUnit(
 
 /** UserError `DIALOGUE_BAD`: a dialogue that would be left out, where that is not wanted. */
 export function dialogueBad({ reason, role, dialogue, turn, detail }: Drop): UserError {
-  const where = turn === null ? "" : `, turn ${turn}`;
+  const where = turn === null ? "" : `, turn ${turn + 1}`;
   return new UserError("DIALOGUE_BAD", `${role}, ${dialogue}${where}: ${reason}: ${detail}`, {
     hint: "repair it, or pack without --strict: it is then left out, counted and listed",
   });
@@ -143,7 +138,7 @@ export function dialogueBad({ reason, role, dialogue, turn, detail }: Drop): Use
 
 async function* rowsOf(
   { entries }: ShardTask,
-  { source, assembler, watch, memory }: Workplace,
+  { source, assembler, watch }: Omit<Workplace, "memory">,
 ): AsyncGenerator<Dialogue> {
   const roles = new Map<string, RoleEntry>(source.roles.map((role) => [role.slug, role]));
   for (const entry of entries) {
@@ -151,7 +146,6 @@ async function* rowsOf(
     watch.signal?.throwIfAborted();
     const role = roles.get(entry.roleId);
     if (!role) throw new InternalError("ROLE_VANISHED", `${entry.roleId} is no role of the source`);
-    memory.begin();
     const draft = await source.read({ role, kind: entry.kind, place: entry.place });
     const result = await assemble({ role, kind: entry.kind, draft }, assembler);
     if (result.outcome === "bad-clip" || result.dialogue.contentSha256 !== entry.contentSha256) {

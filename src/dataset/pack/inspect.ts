@@ -1,11 +1,11 @@
 import { CLIP_RATE, type ReadyClip } from "../../audio/index.ts";
 import { UserError } from "../../core/errors.ts";
 import { REFERENCE_BACKENDS, type DatasetSpec, type Drop } from "../schema.ts";
-import type { Draft, Found } from "../source/source.ts";
+import type { Draft, Found, Usable } from "../source/source.ts";
 import { normalised, pairHash, questionHash } from "../text.ts";
 import { assemble, clipsOf, dialogueId, type Assembled, type Assembler, type TurnClips } from "./assemble.ts";
 import { checkAnswers } from "./checks.ts";
-import { shortDigest, type Entry } from "./entry.ts";
+import { shortDigest, type Entry, type SurveyedDrop } from "./entry.ts";
 
 // A row is read as a whole, by training and by the viewer of the Hub; an hour of speech is no dialogue.
 const LARGEST_ROW = 100_000_000;
@@ -18,37 +18,34 @@ export const inspect = async (
   found: Found,
   assembler: Assembler,
   spec: DatasetSpec,
-): Promise<Entry | Drop> => {
-  const { content, role, kind, place } = found;
-  const dropped = (
-    label: string,
-    { reason, turn, detail }: Pick<Drop, "reason" | "turn" | "detail">,
-  ): Drop => ({
+): Promise<Entry | SurveyedDrop> => {
+  const { content, role, kind, place, pool } = found;
+  const dropped = ({ reason, turn, detail }: Pick<Drop, "reason" | "turn" | "detail">): SurveyedDrop => ({
     reason,
     role: role.stem,
-    dialogue: `${place.file}: ${label}`,
+    dialogue: `${place.file}: ${content.label}`,
     turn,
     detail,
+    pool,
   });
-  if (content.outcome === "unusable") return dropped(content.label, content);
+  if (content.outcome === "unusable") return dropped(content);
   const named = { role, kind, draft: content.draft };
   const result = await assemble(named, assembler);
-  const id = dialogueId(named);
   if (result.outcome === "bad-clip") {
-    if (spec.audio.onBadClip === "drop") return dropped(id, result);
+    if (spec.audio.onBadClip === "drop") return dropped(result);
     throw new UserError(
       "CLIP_BAD",
-      `${role.stem}, ${place.file} dialogue ${place.index} (${id}), turn ${result.turn}: ${result.detail}`,
+      `${role.stem}, ${place.file} dialogue ${place.index} (${dialogueId(named)}), turn ${result.turn + 1}: ${result.detail}`,
       { hint: "repair the clip, or set audio.onBadClip to drop" },
     );
   }
   const fault = checkAnswers(role.language, spokenAnswers(result), spec.checks);
-  if (fault) return dropped(id, fault);
+  if (fault) return dropped(fault);
   const script = assembler.source.scripts.get(role.slug) ?? "";
-  const entry = entryOf(found, content.draft, { assembled: result, script, spec });
+  const entry = entryOf(found, content, { assembled: result, script, spec });
   if (entry.bytes <= LARGEST_ROW) return entry;
   const detail = `it takes ${entry.bytes} bytes in a shard, more than ${LARGEST_ROW}`;
-  return dropped(id, { reason: "too_large", turn: null, detail });
+  return dropped({ reason: "too_large", turn: null, detail });
 };
 
 function spokenAnswers({ dialogue, clips }: Assembled): Parameters<typeof checkAnswers>[1] {
@@ -72,7 +69,7 @@ interface Inspected {
 
 function entryOf(
   { role, kind, pool, place }: Found,
-  draft: Draft,
+  { draft, label }: Usable,
   { assembled, script, spec }: Inspected,
 ): Entry {
   const { dialogue, clips } = assembled;
@@ -94,6 +91,7 @@ function entryOf(
     kind,
     pool,
     place,
+    label,
     contentSha256: dialogue.contentSha256,
     samples: samplesOf(all),
     userSamples: samplesOf(clips.map(({ user }) => user)),

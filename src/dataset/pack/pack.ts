@@ -11,11 +11,12 @@ import type { DialogueSource } from "../source/source.ts";
 import { openCrew, type Threads } from "./crew.ts";
 import { divide, type Division } from "./divide.ts";
 import { openFileDigests, type FileDigests } from "./file-digests.ts";
-import { checkAllowance, requireGates, type Allowances } from "./gates.ts";
+import { checkAllowance, type Allowances } from "./allowances.ts";
 import { dialogueBad } from "./hand.ts";
 import { BUILDER, lockOf } from "./lock.ts";
 import type { OpenEmbedder } from "./near.ts";
 import { planShards, type PlannedShard } from "./plan-shards.ts";
+import { forgetRefused, requireGates } from "./refused.ts";
 import { currentLock, shardsOf, writeReceipt, type PackStamp } from "./receipt.ts";
 import { ALL, type Share } from "./share.ts";
 import { sourceStamp } from "./source-stamp.ts";
@@ -56,6 +57,8 @@ export interface PackResult {
   readonly reused: boolean;
   /** Shards that an earlier, unfinished or different pack had made already. */
   readonly shardsReused: number;
+  /** Names of Parquet files beside the shards that no pack had made, and that were removed. */
+  readonly removed: readonly string[];
   /** There was a lock before, and it said something else. */
   readonly lockChanged: boolean;
 }
@@ -124,8 +127,11 @@ async function packSource(options: PackOptions, opened: Opened): Promise<PackRes
   const isStrictEnough = !options.strict || current?.drops.list.every(isRepetition) === true;
   if (current && isStrictEnough) {
     await digests.save();
-    const shardsReused = shardsOf(current).length;
-    return { outcome: "packed", lock: current, lockPath, reused: true, shardsReused, lockChanged: false };
+    await forgetRefused(project, name);
+    const shards = shardsOf(current);
+    const removed = await removeStrangers(claim.folder, shards, options.clock ?? systemClock);
+    const reuse = { reused: true, shardsReused: shards.length, lockChanged: false, removed };
+    return { outcome: "packed", lock: current, lockPath, ...reuse };
   }
   const built = await build(options, opened, digests);
   await digests.save();
@@ -133,6 +139,7 @@ async function packSource(options: PackOptions, opened: Opened): Promise<PackRes
   const before = await readIfExists(lockPath);
   await writeJson(lockPath, built.lock);
   await writeReceipt(claim);
+  await forgetRefused(project, name);
   const after = await readIfExists(lockPath);
   return {
     outcome: "packed",
@@ -140,12 +147,13 @@ async function packSource(options: PackOptions, opened: Opened): Promise<PackRes
     lockPath,
     reused: false,
     shardsReused: built.shardsReused,
+    removed: built.removed,
     lockChanged: before !== undefined && before !== after,
   };
 }
 
 type Built =
-  | { readonly outcome: "built"; readonly lock: DatasetLock; readonly shardsReused: number }
+  | ({ readonly outcome: "built" } & Pick<PackResult, "lock" | "shardsReused" | "removed">)
   | PackWaiting;
 
 async function build(options: PackOptions, opened: Opened, digests: FileDigests): Promise<Built> {
@@ -164,7 +172,7 @@ async function build(options: PackOptions, opened: Opened, digests: FileDigests)
     if (bad) throw dialogueBad(bad);
     if (missing > 0) return { outcome: "waiting", for: "survey", missing };
     const division = await divide({ ...opened, survey }, options);
-    requireGates(division.toldGates, options.allow);
+    await requireGates(options, division, opened.source.roles);
     const planned = planShards(division.splits, opened.source.roles, opened.loaded.spec);
     const folder = packedFolder(project, name);
     const total = planned.reduce((sum, shard) => sum + shard.entries.length, 0);
@@ -182,12 +190,13 @@ async function build(options: PackOptions, opened: Opened, digests: FileDigests)
     const open = written.entries.filter((entry) => entry === undefined).length;
     if (open > 0) return { outcome: "waiting", for: "shards", missing: open };
     await requireUnchanged(options, opened);
-    await removeStrangers(folder, planned, options.clock ?? systemClock);
+    const removed = await removeStrangers(folder, planned, options.clock ?? systemClock);
     await requireFinished(planned, written.entries, folder);
     return {
       outcome: "built",
       lock: finish(opened, { division, planned, written }),
       shardsReused: written.reused,
+      removed,
     };
   } finally {
     await crew.close();

@@ -3,7 +3,7 @@ import { parseJson, readIfExists, writeJson } from "../../core/files.ts";
 import { canonicalJson, sha256 } from "../../core/hash.ts";
 import { DatasetLock, SPLITS, type ShardEntry } from "../schema.ts";
 import type { FileDigests } from "./file-digests.ts";
-import type { Allowances } from "./gates.ts";
+import type { Allowances } from "./allowances.ts";
 
 /** What decides a pack. */
 export interface PackStamp {

@@ -1,14 +1,14 @@
 import type { Drop } from "../schema.ts";
 import { compare } from "../text.ts";
 import type { Crew } from "./crew.ts";
-import type { Entry, UnitSurvey } from "./entry.ts";
+import type { Entry, SurveyedDrop, UnitSurvey } from "./entry.ts";
 import type { Watch } from "./hand.ts";
 import type { Share } from "./share.ts";
 import type { SurveyParts } from "./survey-parts.ts";
 
 export interface Survey {
   readonly entries: readonly Entry[];
-  readonly drops: readonly Drop[];
+  readonly drops: readonly SurveyedDrop[];
 }
 
 export interface SurveyWorld {
@@ -55,10 +55,10 @@ function joined(parts: readonly UnitSurvey[]): Survey {
 // source. Test sessions are never left out for this: a repetition among them is a violated gate.
 function withoutRepetitions(entries: readonly Entry[]): Survey {
   const kept = new Map<string, Entry>();
-  const drops: Drop[] = [];
+  const drops: SurveyedDrop[] = [];
   const pool = entries
     .filter((entry) => entry.pool === "train")
-    .toSorted((a, b) => compare(a.contentSha256, b.contentSha256) || compare(a.place.file, b.place.file));
+    .toSorted((a, b) => compare(keyOf(a), keyOf(b)));
   for (const entry of pool) {
     if (!kept.has(entry.id)) kept.set(entry.id, entry);
     else drops.push(dropOf(entry, "duplicate", "another dialogue of this role has the same text"));
@@ -66,13 +66,17 @@ function withoutRepetitions(entries: readonly Entry[]): Survey {
   return { entries: [...kept.values(), ...entries.filter((entry) => entry.pool === "test")], drops };
 }
 
+const keyOf = ({ contentSha256, place, label }: Entry): string =>
+  [contentSha256, place.file, label].join("\u0000");
+
 /** A dialogue that is left out as a whole. */
-export const dropOf = (entry: Entry, reason: string, detail: string): Drop => ({
+export const dropOf = (entry: Entry, reason: string, detail: string): SurveyedDrop => ({
   reason,
   role: entry.stem,
-  dialogue: `${entry.place.file}: ${entry.id}`,
+  dialogue: `${entry.place.file}: ${entry.label}`,
   turn: null,
   detail,
+  pool: entry.pool,
 });
 
 /** True for a dialogue that is left out for another one, and not for what is wrong with itself. */

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import { readIfExists, writeJson } from "../../core/files.ts";
+import { exists, readIfExists, writeJson } from "../../core/files.ts";
 import { UserError } from "../../core/errors.ts";
 import { Sha256, type ShardEntry } from "../schema.ts";
 import { openCollector } from "../shard/collect.ts";
@@ -128,19 +128,27 @@ function parsed(text: string | undefined): Finished | undefined {
 // An unfinished temporary file this old belongs to nobody that still runs.
 const ABANDONED_MS = 3_600_000;
 
-/** Removes what is no part of the pack: shards of earlier plans, which a reader of `data/*` would take in, and debris. */
+/**
+ * Removes what is no part of the pack: shards of earlier plans, which a reader of `data/*` would take in, debris, and
+ * Parquet files that nothing here made, whose names it returns.
+ */
 export const removeStrangers = async (
   folder: string,
-  planned: readonly PlannedShard[],
+  planned: readonly Pick<PlannedShard, "path">[],
   clock: Clock,
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const wanted = new Set(planned.map(({ path }) => path));
   const names = await readdir(join(folder, "data")).catch(() => []);
+  const foreign: string[] = [];
   for (const name of names) {
     const path = join(folder, "data", name);
     const isOld = async (): Promise<boolean> => (await stat(path)).mtimeMs < clock.now() - ABANDONED_MS;
     const isShard = name.endsWith(".parquet") && !wanted.has(`data/${name}`);
-    if (isShard) await rm(receiptOf(name, folder), { force: true });
+    if (isShard) {
+      if (!(await exists(receiptOf(name, folder)))) foreign.push(`data/${name}`);
+      await rm(receiptOf(name, folder), { force: true });
+    }
     if (isShard || (name.endsWith(STAGED) && (await isOld()))) await rm(path, { force: true });
   }
+  return foreign.toSorted();
 };

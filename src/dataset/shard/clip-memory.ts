@@ -1,6 +1,6 @@
-// The C library takes back at once what is larger than 32 MB; of smaller pieces that come and go it keeps a good part. These
-// blocks are made once and used again.
-const BLOCK_BYTES = 8_000_000;
+// Of memory that is asked for and given back in pieces the C library keeps a good part. These blocks are made once and used
+// again.
+const BLOCK_BYTES = 2_000_000;
 
 interface Block {
   readonly bytes: Uint8Array;

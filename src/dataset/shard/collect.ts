@@ -4,7 +4,7 @@ import { z } from "zod";
 
 // Clips lie outside the heap, which stays small, so that left to itself the engine lets a hundred megabytes of them wait
 // in every thread before it looks for what nobody needs any more.
-const MOST_WAITING = 3_000_000;
+const MOST_WAITING = 1_500_000;
 
 /** Counts bytes that a thread has finished with, and has them given back before they are many. */
 export interface Collector {
@@ -24,11 +24,11 @@ export const openCollector = (): Collector => {
       waiting = 0;
       collect?.({ type: "minor" });
     },
-    everything: () => collect?.({ type: "major" }),
+    everything: () => collect?.(),
   };
 };
 
-type Collect = (options: { readonly type: "minor" | "major" }) => void;
+type Collect = (options?: { readonly type: "minor" }) => void;
 const Collect = z.custom<Collect>((value) => typeof value === "function");
 
 // The engine has a function for it, which a program must ask for. Where it has none, memory is as it is.

@@ -73,7 +73,11 @@ async function writeStaged(
       createdBy: "understudy",
       kvMetadata: [{ key: FOOTER_KEY, value: footerValue(footer) }],
     });
-    for await (const group of grouped(rows, rowGroupBytes, memory)) await writeGroup(writer, group);
+    for await (const group of grouped(rows, rowGroupBytes, memory)) {
+      await writeGroup(writer, group);
+      // Rows have been waiting for their group long enough to count as old, and nobody would look for them soon.
+      collector.everything();
+    }
     await writer.finish();
   } finally {
     file.close();
@@ -90,6 +94,7 @@ async function* grouped(
 ): AsyncGenerator<readonly Dialogue[]> {
   let group: Dialogue[] = [];
   let bytes = 0;
+  memory.begin();
   for await (const row of rows) {
     const size = audioBytes(row);
     if (group.length > 0 && (bytes + size > limit || group.length === GROUP_ROWS)) {
@@ -100,6 +105,7 @@ async function* grouped(
     }
     group.push({ ...row, turns: row.turns.map((turn) => keptTurn(turn, memory)) });
     bytes += size;
+    memory.begin();
   }
   if (group.length > 0) yield group;
 }

@@ -6,6 +6,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../core/errors.ts";
 import { ByteFault, utf8Text } from "../json/bytes.ts";
+import { csvFault, otherDivider } from "./csv-fault.ts";
 import { sourceChanged } from "./release.ts";
 
 /** A dialogue of a CSV manifest: the record that its rows make, and bytes [start, end) of them. */
@@ -95,6 +96,12 @@ interface PlacedRow {
 }
 
 async function* csvRows(path: string, signal: AbortSignal | undefined): AsyncGenerator<PlacedRow> {
+  const divider = await otherDivider(path, [...REQUIRED, ...OF_TURN]);
+  if (divider !== undefined)
+    throw invalid(
+      `${path}:1`,
+      `the columns seem to be divided by ${divider === "\t" ? "tabs" : `"${divider}"`}; commas are needed`,
+    );
   let columns: readonly string[] | undefined;
   let start = 0;
   let line = 1;
@@ -108,8 +115,10 @@ async function* csvRows(path: string, signal: AbortSignal | undefined): AsyncGen
     }
     if (columns === undefined) throw invalid(path, "it is empty: its first line must name the columns");
   } catch (error) {
-    // Its message has the line, and the cell as a list of bytes.
-    if (error instanceof CsvError) throw invalid(path, error.message.replace(/, value is .*$/s, ""));
+    if (error instanceof CsvError) {
+      const fault = csvFault(error);
+      throw invalid(fault.line === undefined ? path : `${path}:${fault.line}`, fault.message);
+    }
     if (error instanceof ByteFault) throw invalid(`${path}:${line}`, error.message);
     throw error;
   }

@@ -1,6 +1,6 @@
 import type { DialogueKind, ReferenceBackend } from "../schema.ts";
 import { nfc, quote, textFault } from "../text.ts";
-import type { ClipSource, DraftTurn, Unusable, Usable } from "./source.ts";
+import type { ClipSource, Draft, DraftTurn, Unusable } from "./source.ts";
 
 /** A turn as any layout gives it, before anything of it is checked. */
 export interface PlainTurn {
@@ -26,7 +26,7 @@ export type Problem = Pick<Unusable, "reason" | "turn" | "detail">;
 const SCRIPT_MARKER = "[Character script]";
 
 /** Checks the texts and the turns, and makes the prompt from the role's profile where the source has none. */
-export const draftOf = (plain: PlainDialogue, profile: string | null): Usable | Problem => {
+export const draftOf = (plain: PlainDialogue, profile: string | null): Draft | Problem => {
   const { kind, turns: given } = plain;
   if (kind === "single" ? given.length !== 1 : given.length < 2)
     return { reason: "turn_count", turn: null, detail: `a ${kind} dialogue of ${given.length} turns` };
@@ -41,14 +41,11 @@ export const draftOf = (plain: PlainDialogue, profile: string | null): Usable | 
   const script = textOrNull(plain.context);
   const prompt = textOrNull(plain.systemPrompt);
   return {
-    outcome: "dialogue",
-    draft: {
-      category: textOrNull(plain.category),
-      context: script,
-      systemPrompt: prompt ?? promptFromProfile(profile, script),
-      promptFromProfile: prompt === null && profile !== null,
-      turns,
-    },
+    category: textOrNull(plain.category),
+    context: script,
+    systemPrompt: prompt ?? promptFromProfile(profile, script),
+    promptFromProfile: prompt === null && profile !== null,
+    turns,
   };
 };
 

@@ -14,8 +14,10 @@ import type { DialogueSource, Draft, Found } from "./source.ts";
 
 export type ManifestSpec = Extract<DatasetSpec["source"], { format: "manifest" }>;
 
-// A part of a file that one thread reads.
-const UNIT_BYTES = 16_000_000;
+// A part of a file that one thread reads: enough of them for every thread even of a manifest with paths, whose lines are
+// short, and not too many where the audio stands in the lines.
+const UNIT_BYTES = { least: 1_000_000, most: 16_000_000 };
+const UNITS = 64;
 
 /**
  * A manifest: JSONL with one dialogue in each line, or CSV with one turn in each row, with paths of audio files relative
@@ -30,7 +32,9 @@ export const openManifest = async (
   const named = await namedRoles(folder, rolesFile);
   const context: RecordContext = { trainReference: spec.trainReference, pool: "train", roleOf: named.of };
   const marks = new Map<string, LineMark>();
-  const units = new Map(files.flatMap((file) => unitsOf(file)).map((unit) => [unit.name, unit]));
+  const units = new Map(
+    files.flatMap((file) => unitsOf(file, unitBytes(files))).map((unit) => [unit.name, unit]),
+  );
   return {
     roles: named.roles,
     scripts: named.scripts,
@@ -125,21 +129,33 @@ async function* ofLines(
   }
 }
 
-function unitsOf({ file, bytes }: { readonly file: string; readonly bytes: number }): Unit[] {
-  const count = isCsv(file) ? 1 : Math.max(1, Math.ceil(bytes / UNIT_BYTES));
+interface ManifestFile {
+  readonly file: string;
+  readonly bytes: number;
+}
+
+function unitBytes(files: readonly ManifestFile[]): number {
+  const all = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  return Math.min(UNIT_BYTES.most, Math.max(UNIT_BYTES.least, Math.ceil(all / UNITS)));
+}
+
+function unitsOf({ file, bytes }: ManifestFile, each: number): Unit[] {
+  const count = isCsv(file) ? 1 : Math.max(1, Math.ceil(bytes / each));
   return Array.from({ length: count }, (_, part) => ({
     name: count === 1 ? file : `${file}#${part + 1}`,
     file,
-    from: part * UNIT_BYTES,
-    to: part + 1 === count ? Infinity : (part + 1) * UNIT_BYTES,
+    from: part * each,
+    to: part + 1 === count ? Infinity : (part + 1) * each,
   }));
 }
 
-const isCsv = (file: string): boolean => /\.csv$/i.test(file);
+/** By its name. */
+export const isCsv = (file: string): boolean => /\.csv$/i.test(file);
 
-async function manifestFiles(
+/** The manifests of a source: one file, or those of a folder, sorted. UserError `SOURCE_MISSING`. */
+export const manifestFiles = async (
   path: string,
-): Promise<{ readonly folder: string; readonly files: readonly { file: string; bytes: number }[] }> {
+): Promise<{ readonly folder: string; readonly files: readonly { file: string; bytes: number }[] }> => {
   const found = await statOf(path);
   const folder = found.isDirectory() ? path : dirname(path);
   const names = found.isDirectory()
@@ -153,7 +169,7 @@ async function manifestFiles(
   for (const file of names.toSorted(compare))
     files.push({ file, bytes: (await stat(join(folder, file))).size });
   return { folder, files };
-}
+};
 
 /** UserError `SOURCE_MISSING`. */
 export const statOf = async (path: string): Promise<Awaited<ReturnType<typeof stat>>> => {

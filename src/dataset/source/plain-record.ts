@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { sha256 } from "../../core/hash.ts";
+import { valueIn } from "../../core/issues.ts";
 import { REFERENCE_BACKENDS, DialogueKind, type ReferenceBackend, type RoleEntry } from "../schema.ts";
 import { nfc } from "../text.ts";
 import { draftOf, type PlainTurn, type Problem } from "./draft.ts";
-import { shapeProblem } from "./release-dialogue.ts";
 import { isDataUrl } from "./data-url.ts";
-import type { ClipSource, Found, Unusable, Usable } from "./source.ts";
+import { labelOf } from "./label.ts";
+import { shapeProblem } from "./shape-problem.ts";
+import type { ClipSource, Found, Unusable } from "./source.ts";
 
 const optional = z.string().nullish();
 // A path or a data URL; in tables also the bytes, or the pair of both that Python's `datasets` stores.
@@ -80,7 +81,7 @@ export type ReadRecord = Omit<Found, "place"> | { readonly unknown: string };
 export const readRecord = (raw: unknown, context: RecordContext): ReadRecord => {
   const named = z.looseObject({ role_id: z.string().min(1) }).safeParse(raw);
   if (!named.success) {
-    const shape = shapeProblem(named.error, "turns");
+    const shape = recordProblem(named.error, raw);
     return { role: NOBODY, kind: "single", pool: context.pool, content: unusable(shape, raw) };
   }
   const roleId = named.data.role_id;
@@ -88,7 +89,7 @@ export const readRecord = (raw: unknown, context: RecordContext): ReadRecord => 
   if (!known) return { unknown: roleId };
   const parsed = DialogueRecord.safeParse(raw);
   if (!parsed.success) {
-    const shape = shapeProblem(parsed.error, "turns");
+    const shape = recordProblem(parsed.error, raw);
     return { role: known.role, kind: "single", pool: context.pool, content: unusable(shape, raw) };
   }
   const record = parsed.data;
@@ -111,14 +112,31 @@ export const readRecord = (raw: unknown, context: RecordContext): ReadRecord => 
     role: known.role,
     kind,
     pool: pool ?? context.pool,
-    content: "reason" in content ? unusable(content, raw) : content,
+    content:
+      "reason" in content
+        ? unusable(content, raw)
+        : { outcome: "dialogue", label: labelOf(raw), draft: content },
   };
 };
 
-// Named by its texts: a table has the bytes of its audio in it.
-function unusable(problem: Problem, raw: unknown): Unusable | Usable {
-  const text = JSON.stringify(raw, (_, value: unknown) => (value instanceof Uint8Array ? undefined : value));
-  return { outcome: "unusable", label: sha256(text ?? "").slice(0, 12), ...problem };
+const unusable = (problem: Problem, raw: unknown): Unusable => ({
+  outcome: "unusable",
+  label: labelOf(raw),
+  ...problem,
+});
+
+/** Why a record is none. */
+export const recordProblem = (error: z.ZodError, raw: unknown): Problem =>
+  roleProblem(raw) ?? shapeProblem(error, raw, "turns");
+
+// A record that names its role in no way, or under the name that the field has elsewhere.
+function roleProblem(raw: unknown): Problem | undefined {
+  if (typeof raw !== "object" || raw === null) return undefined;
+  const roleId = valueIn(raw, ["role_id"]);
+  if (roleId !== undefined && roleId !== null && roleId !== "") return undefined;
+  const role = valueIn(raw, ["role"]);
+  const meant = typeof role === "string" && role !== "" ? "; did you mean role_id instead of role?" : "";
+  return { reason: "shape", turn: null, detail: `no role_id${meant}` };
 }
 
 function plainTurn(turn: z.infer<typeof Turn>, trainReference: ReferenceBackend): PlainTurn {

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { digestOf } from "../../core/hash.ts";
-import { pathText } from "../../core/issues.ts";
 import { REFERENCE_BACKENDS, type DatasetSpec, type DialogueKind, type ReferenceBackend } from "../schema.ts";
 import { draftOf, type PlainTurn, type Problem } from "./draft.ts";
-import type { ClipSource, Unusable, Usable } from "./source.ts";
+import { labelOf } from "./label.ts";
+import { shapeProblem } from "./shape-problem.ts";
+import type { ClipSource, Draft, Unusable, Usable } from "./source.ts";
 
 const optional = z.string().nullish();
 const RawTurn = z.looseObject({
@@ -46,12 +46,15 @@ const NUMBERS = ["1", "2", "3"] as const;
 /** One element of a released role file as a draft, or why it cannot be used. */
 export const readReleased = (raw: unknown, context: ReleaseContext): Usable | Unusable => {
   const read = readShape(raw, context);
-  return "reason" in read ? { outcome: "unusable", label: digestOf(raw).slice(0, 12), ...read } : read;
+  const label = labelOf(raw);
+  return "reason" in read
+    ? { outcome: "unusable", label, ...read }
+    : { outcome: "dialogue", label, draft: read };
 };
 
-function readShape(raw: unknown, { kind, profile, source }: ReleaseContext): Usable | Problem {
+function readShape(raw: unknown, { kind, profile, source }: ReleaseContext): Draft | Problem {
   const parsed = RawDialogue.safeParse(raw);
-  if (!parsed.success) return shapeProblem(parsed.error, "dialogue");
+  if (!parsed.success) return shapeProblem(parsed.error, raw, "dialogue");
   const { dialogue, context, system_prompt, category } = parsed.data;
   const turns = dialogue.map((turn): PlainTurn => ({
     userText: turn.user,
@@ -61,14 +64,6 @@ function readShape(raw: unknown, { kind, profile, source }: ReleaseContext): Usa
   }));
   return draftOf({ kind, category, context, systemPrompt: system_prompt, turns }, profile);
 }
-
-/** The first issue of a failed shape; `list` is the key of the turns. */
-export const shapeProblem = (error: z.ZodError, list: string): Problem => {
-  const [issue] = error.issues;
-  const path = issue?.path ?? [];
-  const turn = path[0] === list && typeof path[1] === "number" ? path[1] : null;
-  return { reason: "shape", turn, detail: `${pathText(path)}: ${issue?.message ?? "not a dialogue"}` };
-};
 
 // Numbered references name their backend through the spec; an unnumbered one is the training reference.
 function references(

@@ -1,11 +1,11 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { systemCode, systemText, UserError } from "../../core/errors.ts";
-import { sha256 } from "../../core/hash.ts";
 import { ByteFault, jsonError, parseJsonBytes } from "../json/bytes.ts";
 import { arrayElements } from "../json/elements.ts";
 import { quote } from "../text.ts";
 import { readClip } from "./clip-file.ts";
+import { beginning } from "./label.ts";
 import { settleMislabelled } from "./mislabelled.ts";
 import { readReleased, type ReleaseContext, type ReleaseSpec } from "./release-dialogue.ts";
 import { findRoleFiles, type RoleFile } from "./release-files.ts";
@@ -92,19 +92,18 @@ export const readOrRefuse = <Content>(
     raw = parseJsonBytes(bytes, start);
   } catch (error) {
     if (!(error instanceof ByteFault)) throw error;
+    // What a person can look for in the file.
+    const text = Buffer.from(bytes.subarray(0, 240)).toString("utf8");
     return {
       outcome: "unusable",
       reason: "json_invalid",
       turn: null,
-      detail: `byte ${error.offset - start} of the dialogue ${beginning(bytes)}: ${error.message}`,
-      label: sha256(bytes).slice(0, 12),
+      detail: `byte ${error.offset - start} of the dialogue ${quote(text)}: ${error.message}`,
+      label: beginning(text),
     };
   }
   return read(raw);
 };
-
-// What a person can look for in the file.
-const beginning = (bytes: Uint8Array): string => quote(Buffer.from(bytes.subarray(0, 240)).toString("utf8"));
 
 async function readAgain(
   folder: string,

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { systemCode, UserError } from "../../core/errors.ts";
-import { prettyIssues } from "../../core/issues.ts";
+import { issueText, pathText, valueIn } from "../../core/issues.ts";
 import { ByteFault, jsonError, parseJsonBytes } from "../json/bytes.ts";
 import { RoleEntry } from "../schema.ts";
-import { nfc } from "../text.ts";
+import { nfc, shortened } from "../text.ts";
 
 /**
  * The role manifest: a JSON array of RoleEntry, stems and names in NFC. Stems and slugs must each be unique, since the
@@ -17,7 +17,7 @@ export const readRoles = async (path: string): Promise<readonly RoleEntry[]> => 
   if (!parsed.success)
     throw new UserError(
       "ROLES_INVALID",
-      `${path} is not a role manifest:\n${prettyIssues(parsed.error, value)}`,
+      `${path} is not a role manifest:\n${problemLines(parsed.error, value)}`,
       {
         hint: "expected an array of {stem, slug, displayName, language, source, heldOut}",
       },
@@ -31,6 +31,19 @@ export const readRoles = async (path: string): Promise<readonly RoleEntry[]> => 
   refuseTwins(roles, path);
   return roles;
 };
+
+// An entry is known by its stem; its number alone would have to be counted.
+const problemLines = (error: z.ZodError, value: unknown): string =>
+  error.issues
+    .map((issue) => {
+      const [index, ...path] = issue.path;
+      if (typeof index !== "number") return `  ${issueText(issue, value)}`;
+      const stem = valueIn(value, [index, "stem"]);
+      const whose = typeof stem === "string" && stem !== "" ? `role "${shortened(stem)}"` : "a role";
+      const where = path.length === 0 ? "" : ` ${pathText(path)}:`;
+      return `  [${index}] ${whose}:${where} ${issueText(issue, valueIn(value, issue.path))}`;
+    })
+    .join("\n");
 
 /** A whole JSON file, strictly. UserErrors `SOURCE_MISSING`, `SOURCE_JSON_INVALID`. */
 export const parseFile = async (path: string): Promise<unknown> => {

@@ -30,13 +30,14 @@ export interface Unusable {
   readonly reason: string;
   readonly turn: number | null;
   readonly detail: string;
-  /** Names the dialogue without its position: a hash of its JSON. */
   readonly label: string;
 }
 
 export interface Usable {
   readonly outcome: "dialogue";
   readonly draft: Draft;
+  /** Names the dialogue for a person who looks for it, without its position: `labelOf`. */
+  readonly label: string;
 }
 
 /** One dialogue of a source. */

@@ -52,6 +52,7 @@ describe("dataset push and pull", () => {
     const [project, other] = [await packed(), await elsewhere()];
     const dry = await run(project, ["dataset", "push", "small", REPO, "--dry-run"]);
     expect(dry.out).toContain("Would make the private repository tester/small and send");
+    expect(said).not.toContain("without a token");
     const pushed = await run(project, ["dataset", "push", "small", REPO]);
     expect(pushed.code, said).toBe(0);
     expect(pushed.out).toMatch(
@@ -164,6 +165,23 @@ describe("dataset push and pull", () => {
     const again = await run(other, ["dataset", "pack", "small"], offline);
     expect(again.out, said).toContain("packed already");
     expect(again.code).toBe(0);
+  });
+
+  it("say without a token what would be sent, as far as can be seen so", async () => {
+    const project = await packed();
+    const dry = async (...words: string[]): Promise<{ code: number; out: string }> =>
+      run(project, ["dataset", "push", "small", REPO, "--dry-run", ...words], { HF_TOKEN: undefined });
+    const absent = await dry();
+    expect(absent.code, said).toBe(0);
+    expect(absent.out).toContain("Would make the private repository tester/small and send");
+    expect(said).toContain("the Hub was asked without a token");
+    expect(said).toContain("if tester/small is there and private");
+    expect(hub.state.repositories.has(REPO)).toBe(false);
+    expect((await run(project, ["dataset", "push", "small", REPO, "--public"])).code, said).toBe(0);
+    const there = await dry("--public", "--json");
+    expect(JSON.parse(there.out)).toMatchObject({ created: false, askedWithToken: false, uploaded: [] });
+    expect((await dry()).code).toBe(3);
+    expect(said).toContain("everyone could read");
   });
 
   it("end with the exit code and the words that help", async () => {

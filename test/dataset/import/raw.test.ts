@@ -37,6 +37,8 @@ describe("completions of a model", () => {
       "raw/Thor/5_0.json": "{}",
       "raw/Thor/6_0.json": Buffer.from('[{"a": "\u00e9"}]', "latin1"),
       "raw/Thor/notes.txt": "not a completion",
+      "raw/Thor/3.json": "[]",
+      "raw/Loki/a_0.json": "[]",
       "raw/Prof. X/0_0.json": JSON.stringify([item("b?", "B.")]),
     });
     const output = join(folder, "out");
@@ -44,6 +46,7 @@ describe("completions of a model", () => {
     expect(report).toEqual({
       kind: "single",
       files: 8,
+      misnamed: ["Loki/a_0.json", "Thor/3.json"],
       dialogues: 5,
       turns: 5,
       byRole: { "Prof. X": 1, Thor: 4 },
@@ -52,7 +55,7 @@ describe("completions of a model", () => {
       quarantined: 4,
       drops: { text_empty: 1, duplicate: 1 },
       dropList: [
-        { file: "Thor/0_0.json", item: 2, reason: "text_empty", detail: "turn 0: the role text is empty" },
+        { file: "Thor/0_0.json", item: 2, reason: "text_empty", detail: "turn 1: the role text is empty" },
         { file: "Thor/2_0.json", item: 0, reason: "duplicate", detail: "the role has this dialogue" },
       ],
     });
@@ -109,12 +112,12 @@ describe("one completion", () => {
     [
       "a turn without an answer",
       [{ dialogue: [{ user: "a" }] }],
-      { reason: "turn_incomplete", detail: "turn 0: no text under role" },
+      { reason: "turn_incomplete", detail: "turn 1: no text under role" },
     ],
     [
       "a turn without a question",
       [{ dialogue: [{ role: "a" }] }],
-      { reason: "turn_incomplete", detail: "turn 0: no text under user" },
+      { reason: "turn_incomplete", detail: "turn 1: no text under user" },
     ],
     [
       "too many turns",
@@ -132,7 +135,7 @@ describe("one completion", () => {
     [
       "a NUL",
       [item("a\0", "b")],
-      { reason: "text_invalid", detail: "turn 0: the user text holds a NUL character" },
+      { reason: "text_invalid", detail: "turn 1: the user text holds a NUL character" },
     ],
     [
       "half a surrogate pair",

@@ -85,14 +85,39 @@ describe("a CSV manifest", () => {
     ["", "", "it is empty: its first line must name the columns"],
     [
       `${HEAD}\n1,thor,,,he said "so",a.wav,r,\n`,
-      "",
-      "Invalid Opening Quote: a quote is found on field 4 at line 2",
+      ":2",
+      'a quote stands within a cell: put the cell into quotes, and write a quote inside it twice: "he said ""so"""',
     ],
-    [`${HEAD}\n1,thor,,,q,a.wav\n`, "", "Invalid Record Length: expect 8, got 6 on line 2"],
+    [`${HEAD}\n1,thor,,,q,a.wav\n`, ":2", "this row has 6 cells, and the first line names 8 columns"],
     [
       `${HEAD}\n1,thor,,,q,a.wav,r,\n2,thor,,,"q,a.wav,r,\n`,
-      "",
-      "Quote Not Closed: the parsing is finished with an opening quote at line 3",
+      ":3",
+      "the file ends within a cell: a quote before this is not closed",
+    ],
+    [
+      `${HEAD}\n1,thor,,,"so" he said,a.wav,r,\n`,
+      ":2",
+      'a cell goes on after its closing quote: put the cell into quotes, and write a quote inside it twice: "he said ""so"""',
+    ],
+    [
+      `${HEAD}\n1,thor,,,q,a.wav,r,\n`.replaceAll(",", ";"),
+      ":1",
+      'the columns seem to be divided by ";"; commas are needed',
+    ],
+    [
+      `\ufeffsep=;\r\n${HEAD}\n`.replaceAll(",", ";"),
+      ":1",
+      'the columns seem to be divided by ";"; commas are needed',
+    ],
+    [
+      `"${HEAD}"\r\n1,thor\r\n`.replaceAll(",", '";"'),
+      ":1",
+      'the columns seem to be divided by ";"; commas are needed',
+    ],
+    [
+      `${HEAD}\n1,thor,,,q,a.wav,r,\n`.replaceAll(",", "\t"),
+      ":1",
+      "the columns seem to be divided by tabs; commas are needed",
     ],
   ])("stops at what is no manifest, by file and line: %j", async (csv, line, message) => {
     const project = await projectOf(SOURCE, { "a.csv": csv });

@@ -134,7 +134,7 @@ describe("a role file", () => {
     await expect(packDataset({ project, name: "small", strict: true })).rejects.toMatchObject({
       code: "DIALOGUE_BAD",
       message: expect.stringMatching(
-        /^Thor, train\/single\/Thor\.json: [0-9a-f]{12}: json_invalid: byte 13 of the dialogue "\{\\"dialogue\\": NaN\}": "NaN\}" is not JSON$/,
+        /^Thor, train\/single\/Thor\.json: "[^ ]+ NaN\}": json_invalid: byte 13 of the dialogue "\{\\"dialogue\\": NaN\}": "NaN\}" is not JSON$/,
       ),
     });
   });

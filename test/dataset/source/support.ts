@@ -66,3 +66,15 @@ export const draftOf = ({ content }: Found): unknown =>
   content.outcome === "dialogue"
     ? content.draft
     : { reason: content.reason, turn: content.turn, detail: content.detail };
+
+/** A turn of a record, with clips of its own. */
+export const turn = (user: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  user_text: user,
+  role_text: `${user} indeed.`,
+  user_audio: `audio/${user}.wav`,
+  role_audio: `audio/${user}-role.wav`,
+  ...more,
+});
+/** Records as lines; a text is a line as it is. */
+export const jsonl = (...records: readonly unknown[]): string =>
+  records.map((record) => (typeof record === "string" ? record : JSON.stringify(record))).join("\n");

@@ -1,6 +1,7 @@
-import { findSpec, packedFolder, readShardFacts, verifyDataset, type Gate } from "../../../dataset/index.ts";
+import { findSpec, packedFolder, readShardFacts, verifyDataset } from "../../../dataset/index.ts";
 import { defineCommand } from "../../command.ts";
 import { bytesText, countText } from "../../quantities.ts";
+import { gateLines } from "./gate-lines.ts";
 import { summaryOf } from "./summary.ts";
 
 export const datasetCheck = defineCommand({
@@ -28,7 +29,7 @@ export const datasetCheck = defineCommand({
       print.result(value, () => [
         `${name}: ${countText(shards)} shards, ${bytesText(bytes)}, are what the lock says`,
         `  ${countText(dialogues)} dialogues, each with an id of its own; roles and turns as in the lock`,
-        ...lock.gates.map(gateLine),
+        ...lock.gates.flatMap((gate) => gateLines(gate, `understudy dataset show ${name} --json`)),
       ]);
       if (specChanged)
         print.warn(`${spec.file} has changed since ${name} was packed: understudy dataset pack ${name}`);
@@ -37,9 +38,3 @@ export const datasetCheck = defineCommand({
     }
   },
 });
-
-/** `gate unique_ids: ok, 184 ids` */
-export const gateLine = ({ name, passed, detail, allowed }: Gate): string => {
-  if (passed) return `gate ${name}: ok, ${detail}`;
-  return `gate ${name}: VIOLATED${allowed === null ? "" : ` and allowed (${allowed})`}, ${detail}`;
-};

@@ -1,9 +1,12 @@
 import { UserError } from "../../../core/errors.ts";
 import { didYouMean } from "../../../core/near-matches.ts";
-import type { DatasetLock, LockedRole } from "../../../dataset/index.ts";
+import type { LockedRole } from "../../../dataset/index.ts";
 
 /** A role by id, name or file stem. UserError `ROLE_UNKNOWN`. */
-export const findRole = ({ roles }: DatasetLock, wanted: string): LockedRole => {
+export const findRole = <Role extends Pick<LockedRole, "id" | "name" | "stem">>(
+  { roles }: { readonly roles: readonly Role[] },
+  wanted: string,
+): Role => {
   const form = wanted.normalize("NFC");
   const found = roles.find(({ id, name, stem }) => [id, name, stem].includes(form));
   if (found) return found;

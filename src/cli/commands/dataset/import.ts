@@ -7,7 +7,9 @@ const FORMATS = ["speechrole-release", "manifest", "parquet"] as const;
 
 export const datasetImport = defineCommand({
   positionals: {
-    folder: { describe: "Folder of the corpus; it is only read, and stays where it is" },
+    folder: {
+      describe: "Folder of the corpus, or one manifest or Parquet file; only read, and stays where it is",
+    },
     name: { describe: "Name of the new data set: datasets/NAME.yaml" },
   },
   options: {
@@ -51,18 +53,32 @@ export const datasetImport = defineCommand({
 });
 
 function linesOf(name: string, report: ImportReport): string[] {
-  const { format, roles, languages, dialogues, turns, forms, specFile, rolesFile } = report;
+  const { format, roles, languages, dialogues, turns, files, forms, specFile, rolesFile } = report;
   const named = roles.filter((role) => role.heldOut).length;
   const heldOut = named > 0 ? `${countText(named)} held out` : "those held out are drawn by the seed";
-  const unusable = dialogues.unusable > 0 ? `, ${countText(dialogues.unusable)} of no use` : "";
+  const said = turns === null ? "" : `; ${countText(turns)} turns`;
   return [
     `${name}: ${format}, ${countText(roles.length)} roles (${countText(languages.en)} English, ${countText(languages.zh)} Chinese), ${heldOut}`,
-    `  ${countText(dialogues.train)} dialogues to train on, ${countText(dialogues.test)} test sessions${unusable}; ${countText(turns)} turns`,
+    `  ${countText(dialogues.train)} dialogues to train on, ${countText(dialogues.test)} test sessions${ofNoUse(dialogues)}${said}`,
+    ...fileLines(files),
     ...Object.entries(forms).map(([form, count]) => `  ${countText(count)} turns: ${form}`),
     `spec:  ${specFile}`,
     `roles: ${rolesFile}`,
     `next: look at both, then understudy dataset pack ${name}`,
   ];
+}
+
+const ofNoUse = ({ unusable }: { readonly unusable: number }): string =>
+  unusable > 0 ? `, ${countText(unusable)} of no use` : "";
+
+const MOST_FILES = 10;
+
+function fileLines(files: ImportReport["files"]): string[] {
+  const lines = files
+    .slice(0, MOST_FILES)
+    .map((count) => `  ${count.file}: ${countText(count.dialogues)} dialogues${ofNoUse(count)}`);
+  const more = files.length - lines.length;
+  return more > 0 ? [...lines, `  and ${countText(more)} files more`] : lines;
 }
 
 const SHOWN = 3;

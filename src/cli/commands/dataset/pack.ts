@@ -11,6 +11,7 @@ import {
   WHOLE_SHARE,
   type Allowances,
   type DownloadRepository,
+  type Gate,
   type PackOptions,
   type PackResult,
   type PackWaiting,
@@ -19,6 +20,7 @@ import { packEmbedder } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { countText } from "../../quantities.ts";
+import { problemLines } from "./gate-lines.ts";
 import { showHubProgress } from "./hub-progress.ts";
 import { showPackProgress } from "./pack-progress.ts";
 import { summaryOf } from "./summary.ts";
@@ -158,7 +160,7 @@ function tellWaiting({ print }: Context, name: string, waiting: PackWaiting): vo
 }
 
 function tellPacked({ print }: Context, name: string, result: PackResult): void {
-  const { lock, lockPath, outcome, reused, lockChanged } = result;
+  const { lock, lockPath, outcome, reused, lockChanged, removed } = result;
   const { byReason } = lock.drops;
   const allowed = lock.gates.filter((gate) => !gate.passed);
   const value = {
@@ -167,6 +169,7 @@ function tellPacked({ print }: Context, name: string, result: PackResult): void 
     lockPath,
     reused,
     lockChanged,
+    removed,
     dropped: byReason,
     allowed: allowed.map(({ name: gate, detail, allowed: reason }) => ({ gate, detail, reason })),
     ...summaryOf(lock),
@@ -179,10 +182,17 @@ function tellPacked({ print }: Context, name: string, result: PackResult): void 
   const dropped = Object.values(byReason).reduce((sum, count) => sum + count, 0);
   if (dropped > 0)
     print.warn(`${countText(dropped)} dropped; see why: understudy dataset show ${name} --drops`);
-  for (const { name: gate, detail } of allowed)
-    print.warn(`gate ${gate} is violated and was allowed: ${detail}`);
+  for (const gate of allowed) print.warn(allowedText(name, gate));
+  for (const path of removed)
+    print.warn(`${path} was no part of ${name}, where a reader of data/* takes it in: it is deleted`);
   if (lockChanged)
     print.warn("the lock differs from the one before: recipes that used it now train on other data");
+}
+
+function allowedText(name: string, { name: gate, detail }: Gate): string {
+  const problems = problemLines(detail, `understudy dataset show ${name} --json`);
+  const listed = problems.length === 1 ? ` ${problems[0]}` : problems.map((line) => `\n    ${line}`).join("");
+  return `gate ${gate} is violated and was allowed:${listed}`;
 }
 
 function headline(name: string, { reused, shardsReused }: PackResult): string {

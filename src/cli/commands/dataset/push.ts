@@ -16,7 +16,7 @@ export const datasetPush = defineCommand({
   },
   json: true,
   details:
-    "Needs HF_TOKEN (https://huggingface.co/settings/tokens, with write permission); HF_ENDPOINT names another Hub. Sends the shards that the lock names, the spec, the lock and a card, nothing else, and only what the Hub does not have yet. Stopped at any point, the same command goes on. datasets/NAME.hub.json records the commit.",
+    "Needs HF_TOKEN (https://huggingface.co/settings/tokens, with write permission), --dry-run does not; HF_ENDPOINT names another Hub. Sends the shards that the lock names, the spec, the lock and a card, nothing else, and only what the Hub does not have yet. Stopped at any point, the same command goes on. datasets/NAME.hub.json records the commit.",
   examples: [
     "understudy dataset push greenroom my-name/greenroom --dry-run",
     "understudy dataset push greenroom my-name/greenroom",
@@ -46,6 +46,7 @@ export const datasetPush = defineCommand({
     });
     print.progress("");
     print.result({ name, dryRun, ...result }, () => linesOf(name, result));
+    if (!result.askedWithToken) print.warn(withoutToken(result));
   },
 });
 
@@ -64,6 +65,10 @@ function linesOf(name: string, result: PushResult): string[] {
   const head = commits === 0 ? `${name} is on the Hub already: nothing was sent` : `Sent ${counts}`;
   return [head, ...kept, ...gone, `${visibility}: ${url}`, `branch ${branch}, commit ${revision}`];
 }
+
+// The Hub answers alike for a repository that is not there and for one that is not to be seen.
+const withoutToken = ({ repo, created }: PushResult): string =>
+  `the Hub was asked without a token, since HF_TOKEN is not set${created ? `: if ${repo} is there and private, less may have to be sent` : ""}; pushing needs one`;
 
 const PLAIN = {
   "no spec": (name: string) =>

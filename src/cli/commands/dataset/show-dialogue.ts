@@ -11,6 +11,8 @@ import {
   type Turn,
 } from "../../../dataset/index.ts";
 import { pairLines } from "../../table.ts";
+import { cutText, textWidth } from "../../text-width.ts";
+import { wrap } from "../../wrap.ts";
 import type { Scene } from "./show.ts";
 
 interface Heard {
@@ -31,7 +33,7 @@ interface Shown {
 
 /** A dialogue with its turns; with a folder its clips are written there as WAV files. */
 export const showDialogue = async (
-  { name, project, lock, context }: Scene,
+  { name, project, lock, spec, context }: Scene,
   id: string,
   play: string | undefined,
 ): Promise<void> => {
@@ -67,6 +69,7 @@ export const showDialogue = async (
       systemPrompt,
       context: scene,
       audioSeconds,
+      specChanged: spec.changed,
       turns,
       folder: folder ?? null,
     };
@@ -113,9 +116,9 @@ async function shown(dialogue: Dialogue, turn: Turn, folder: string | undefined)
   return { index: turn.index, user: turn.userText, role: turn.roleText, clips };
 }
 
-// An id is plain in our own shards; those of others may say anything.
+// Turns are counted from 1 here, as on the screen. An id is plain in our own shards; those of others may say anything.
 const fileName = (id: string, turn: number, voice: string): string =>
-  `${id.replaceAll(/[^\p{L}\p{N}_-]/gu, "_")}-${turn}-${voice}.wav`;
+  `${id.replaceAll(/[^\p{L}\p{N}_-]/gu, "_")}-${turn + 1}-${voice}.wav`;
 
 async function write(file: string, { bytes }: Clip): Promise<void> {
   try {
@@ -129,20 +132,44 @@ async function write(file: string, { bytes }: Clip): Promise<void> {
   }
 }
 
+// A longer name leaves little room for what is said.
+const LONGEST_NAME = 20;
+// Of a pair: its indent, and the gap after its name.
+const BESIDE = 4;
+
 function turnLines({ index, user, role, clips }: Shown, roleName: string, width: number): string[] {
-  const seconds = (voice: string): string =>
-    clips
-      .filter((clip) => (clip.voice === "user") === (voice === "user"))
-      .map((clip) => `${clip.voice === "user" ? "" : `${clip.voice} `}${clip.seconds.toFixed(1)} s`)
-      .join(", ");
+  const name = cutText(roleName, LONGEST_NAME);
+  const room = width - Math.max(...["user", name].map(textWidth)) - BESIDE;
+  const [asked, answered] = [clips.filter(isUsers), clips.filter((clip) => !isUsers(clip))];
+  const labels = answered.map(({ voice, seconds }) => `[${voice} ${seconds.toFixed(1)} s]`);
   return [
     `turn ${index + 1}`,
     ...pairLines(
       [
-        ["user", `${user}  [${seconds("user")}]`],
-        [roleName, `${role}  [${seconds("role")}]`],
+        [
+          "user",
+          labelled(
+            user,
+            asked.map(({ seconds }) => `[${seconds.toFixed(1)} s]`),
+            room,
+          ),
+        ],
+        [name, labelled(role, labels, room)],
       ],
       width,
     ),
   ];
+}
+
+const isUsers = ({ voice }: Heard): boolean => voice === "user";
+
+// What was said with its clips, each in brackets that stand in one line.
+function labelled(text: string, labels: readonly string[], room: number): string {
+  const lines = wrap(text, room);
+  for (const [index, label] of labels.entries()) {
+    const longer = `${lines.at(-1) ?? ""}${index === 0 ? "  " : " "}${label}`;
+    if (textWidth(longer) <= room) lines.splice(-1, 1, longer);
+    else lines.push(label);
+  }
+  return lines.join("\n");
 }

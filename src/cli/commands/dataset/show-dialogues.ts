@@ -6,10 +6,11 @@ import type { Scene } from "./show.ts";
 
 // A terminal shows some; whoever wants all of 90,000 pipes them.
 const MOST_LISTED = 50;
+const LONGEST_ROLE = 16;
 
 /** The dialogues of a split (of a role): id, length and first question. Reads text only. */
 export const showDialogues = async (
-  { name, project, lock, role, context }: Scene,
+  { name, project, lock, spec, role, context }: Scene,
   split: Split,
 ): Promise<void> => {
   const { print, columns, signal } = context;
@@ -25,7 +26,7 @@ export const showDialogues = async (
     await dataset.close();
   }
   const most = Number.isFinite(columns) ? MOST_LISTED : Infinity;
-  print.result({ name, split, role: found?.id ?? null, dialogues: rows }, () => {
+  print.result({ name, split, role: found?.id ?? null, specChanged: spec.changed, dialogues: rows }, () => {
     if (rows.length === 0) return [`${split} has no dialogues${found ? ` of ${found.name}` : ""}`];
     const more = rows.length - most;
     return [
@@ -33,16 +34,18 @@ export const showDialogues = async (
         width: columns,
         columns: [
           { title: "id" },
-          { title: "role" },
+          { title: "role", ...(Number.isFinite(columns) ? { most: LONGEST_ROLE } : {}) },
+          { title: "kind" },
           { title: "turns", align: "right" },
           { title: "audio", align: "right" },
           { title: "first question", below: true },
         ],
         rows: rows
           .slice(0, most)
-          .map(({ id, roleName, turns, audioSeconds, question }) => [
+          .map(({ id, roleName, kind, turns, audioSeconds, question }) => [
             id,
             roleName,
+            kind,
             countText(turns),
             secondsText(audioSeconds),
             question,

@@ -1,68 +1,45 @@
-import type { DatasetLock } from "../../../dataset/index.ts";
 import { countText } from "../../quantities.ts";
-import type { Style } from "../../style.ts";
 import { pairLines, tableLines } from "../../table.ts";
+import { countReasons, dropTable } from "./drop-table.ts";
 import { findRole } from "./find-role.ts";
 import type { Scene } from "./show.ts";
 
 /** Every dialogue that was left out (of a role), with its place in the source and the reason. */
-export const showDrops = async ({ name, lock, role, context }: Scene): Promise<void> => {
+export const showDrops = ({ name, lock, spec, role, context }: Scene): void => {
   const { print, columns } = context;
   const found = role === undefined ? undefined : findRole(lock, role);
   const list = lock.drops.list.filter((drop) => !found || [found.stem, found.id].includes(drop.role));
-  print.result({ name, role: found?.id ?? null, byReason: countReasons(list), drops: list }, () =>
+  const byReason = countReasons(list);
+  const value = { name, role: found?.id ?? null, specChanged: spec.changed, refused: false, byReason };
+  print.result({ ...value, drops: list }, () =>
     list.length === 0
       ? [`nothing was dropped${found ? ` of ${found.name}` : ""}`]
       : [
-          ...pairLines(
-            Object.entries(countReasons(list)).map(([reason, count]) => [reason, countText(count)]),
-          ),
+          ...pairLines(Object.entries(byReason).map(([reason, count]) => [reason, countText(count)])),
           "",
           ...dropTable(list, { style: print.style, columns }),
         ],
   );
 };
 
-function countReasons(list: DatasetLock["drops"]["list"]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { reason } of list) counts[reason] = (counts[reason] ?? 0) + 1;
-  return counts;
-}
-
-/** Drops as a table. */
-export const dropTable = (
-  drops: DatasetLock["drops"]["list"],
-  { style, columns }: { readonly style: Style; readonly columns: number },
-): string[] =>
-  tableLines({
-    width: columns,
-    columns: [
-      { title: "reason" },
-      { title: "role" },
-      { title: "dialogue" },
-      { title: "turn", align: "right" },
-      { title: "what is wrong", below: true },
-    ],
-    rows: drops.map(({ reason, role, dialogue, turn, detail }) => [
-      reason,
-      role,
-      dialogue,
-      turn === null ? "" : String(turn),
-      detail,
-    ]),
-    title: style.bold,
-  });
-
 /** Every near-duplicate that was left out (of a role), with the dialogue that it resembles. */
-export const showNear = async ({ name, lock, role, context }: Scene): Promise<void> => {
+export const showNear = ({ name, lock, spec, role, context }: Scene): void => {
   const { print, columns } = context;
   const { nearDuplicates } = lock;
   const found = role === undefined ? undefined : findRole(lock, role);
   const removed = (nearDuplicates?.removed ?? []).filter((one) => !found || one.role === found.id);
   print.result(
-    { name, role: found?.id ?? null, nearDuplicates: nearDuplicates && { ...nearDuplicates, removed } },
+    {
+      name,
+      role: found?.id ?? null,
+      specChanged: spec.changed,
+      nearDuplicates: nearDuplicates && { ...nearDuplicates, removed },
+    },
     () => {
-      if (!nearDuplicates) return ["near-duplicates were not looked for: the spec has no nearDuplicates"];
+      if (!nearDuplicates)
+        return [
+          `near-duplicates were not looked for: ${spec.changed ? "it was packed with a spec without" : "the spec has no"} nearDuplicates`,
+        ];
       const models = Object.entries(nearDuplicates.embedders).flatMap(([language, model]) =>
         model
           ? [
@@ -74,12 +51,15 @@ export const showNear = async ({ name, lock, role, context }: Scene): Promise<vo
           : [],
       );
       return [
-        ...pairLines([
-          ["rule", nearDuplicates.rule],
-          ["compared", nearDuplicates.text === "first_user" ? "first questions" : "whole dialogues"],
-          ...models,
-          ["left out", countText(removed.length)],
-        ]),
+        ...pairLines(
+          [
+            ["rule", nearDuplicates.rule],
+            ["compared", nearDuplicates.text === "first_user" ? "first questions" : "whole dialogues"],
+            ...models,
+            ["left out", countText(removed.length)],
+          ],
+          columns,
+        ),
         ...(removed.length === 0
           ? []
           : [
@@ -88,7 +68,7 @@ export const showNear = async ({ name, lock, role, context }: Scene): Promise<vo
                 width: columns,
                 columns: [
                   { title: "left out" },
-                  { title: "because" },
+                  { title: "because", below: true },
                   { title: "cosine", align: "right" },
                   { title: "near to", below: true },
                 ],

@@ -1,24 +1,30 @@
-import { findSpec, SPLITS, type DatasetLock, type LockedRole } from "../../../dataset/index.ts";
+import { SPLITS, type DatasetLock, type LockedRole } from "../../../dataset/index.ts";
 import { bytesText, countText, secondsText } from "../../quantities.ts";
 import type { Style } from "../../style.ts";
 import { pairLines, tableLines } from "../../table.ts";
-import { gateLine } from "./check.ts";
+import { wrap } from "../../wrap.ts";
+import { dropTable } from "./drop-table.ts";
 import { findRole } from "./find-role.ts";
+import { gateLines } from "./gate-lines.ts";
 import type { Scene } from "./show.ts";
-import { dropTable } from "./show-left-out.ts";
 import { summaryOf } from "./summary.ts";
 
 // A data set that was pulled may have come without its spec.
+const UNREADABLE = { description: "its spec cannot be read now", licence: "not known now" };
 const UNKNOWN = { description: "pulled without its spec", licence: "see its card" };
 
 /** The whole data set: splits, languages, roles, what was left out, gates. */
-export const showOverview = async ({ name, project, lock, context: { print } }: Scene): Promise<void> => {
-  const { description, licence } = (await findSpec(project, name))?.spec ?? UNKNOWN;
+export const showOverview = ({ name, lock, spec, context: { print, columns } }: Scene): void => {
+  const { description, licence } = spec.spec?.spec ?? (spec.changed ? UNREADABLE : UNKNOWN);
   const { sourceRevision, codec, roles, drops, gates, statistics, nearDuplicates } = lock;
+  const look: Look = { style: print.style, columns };
+  const wrapped = (line: string): string[] => wrap(line, columns);
   const value = {
     name,
     description,
     licence,
+    // Then both are of the spec as it is now, and all the rest of what was packed.
+    specChanged: spec.changed,
     sourceRevision,
     codec,
     ...summaryOf(lock),
@@ -29,55 +35,71 @@ export const showOverview = async ({ name, project, lock, context: { print } }: 
     statistics,
   };
   print.result(value, () => [
-    `${name}: ${description}`,
-    ...pairLines([
-      ["licence", licence],
-      ["source", `revision ${sourceRevision}`],
-      ["clips", codec === "flac" ? "FLAC" : "WAV"],
-    ]),
+    ...wrap(`${name}: ${description}`, columns),
+    ...pairLines(
+      [
+        ["licence", licence],
+        ["source", `revision ${sourceRevision}`],
+        ["clips", codec === "flac" ? "FLAC" : "WAV"],
+      ],
+      columns,
+    ),
     "",
-    ...splitLines(lock, print.style),
+    ...splitLines(lock, look),
     "",
-    ...languageLines(lock, print.style),
+    ...languageLines(lock, look),
     "",
-    ...rolesLines(roles, print.style),
+    ...rolesLines(roles, look),
     "",
     ...leftOutLines(name, lock),
     "",
-    ...gates.map(gateLine),
-    ...statisticLines(lock),
+    ...gates.flatMap((gate) => gateLines(gate, `understudy dataset show ${name} --json`)).flatMap(wrapped),
+    ...statisticLines(lock).flatMap(wrapped),
   ]);
 };
 
 /** One role, with what was left out of it. */
-export const showRole = async ({ name, lock, context }: Scene, wanted: string): Promise<void> => {
+export const showRole = ({ name, lock, spec, context }: Scene, wanted: string): void => {
   const { print, columns } = context;
+  const look: Look = { style: print.style, columns };
   const role = findRole(lock, wanted);
   const drops = lock.drops.list.filter((drop) => drop.role === role.stem || drop.role === role.id);
-  print.result({ name, role, drops }, () => [
-    ...rolesLines([role], print.style),
-    ...pairLines([
-      ["from", role.source],
-      ["file stem", role.stem],
-      ["profile", role.profileSha256 ?? "none"],
-      ["voice", role.referenceClipSha256 ?? "none"],
-      ...SPLITS.filter((split) => role.rows[split] > 0).map(
-        (split) =>
-          [split, `${countText(role.turns[split])} turns, ${tokensText(role.tokens[split])}`] as const,
-      ),
-      ["dropped", countText(drops.length)],
-    ]),
-    ...(drops.length === 0 ? [] : ["", ...dropTable(drops, { style: print.style, columns })]),
+  print.result({ name, role, specChanged: spec.changed, drops }, () => [
+    ...rolesLines([role], look),
+    ...pairLines(
+      [
+        ["from", role.source],
+        ["file stem", role.stem],
+        ["profile", role.profileSha256 ?? "none"],
+        ["voice", role.referenceClipSha256 ?? "none"],
+        ...SPLITS.filter((split) => role.rows[split] > 0).map(
+          (split) =>
+            [split, `${countText(role.turns[split])} turns, ${tokensText(role.tokens[split])}`] as const,
+        ),
+        ["dropped", countText(drops.length)],
+      ],
+      columns,
+    ),
+    ...(drops.length === 0 ? [] : ["", ...dropTable(drops, look)]),
   ]);
 };
+
+interface Look {
+  readonly style: Style;
+  readonly columns: number;
+}
+
+// On a terminal; a pipe gets names whole.
+const LONGEST_ROLE = 22;
 
 const tokensText = ({ audio, labels }: LockedRole["tokens"]["train"]): string =>
   `${countText(audio)} audio and ${countText(labels)} label tokens`;
 
-function splitLines(lock: DatasetLock, style: Style): string[] {
+function splitLines(lock: DatasetLock, { style, columns }: Look): string[] {
   const { splits } = summaryOf(lock);
   const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
   return tableLines({
+    width: columns,
     columns: [
       { title: "split" },
       right("dialogues"),
@@ -104,9 +126,10 @@ function splitLines(lock: DatasetLock, style: Style): string[] {
 }
 
 // The mixture: what share of what a model learns is of each language.
-function languageLines({ statistics }: DatasetLock, style: Style): string[] {
+function languageLines({ statistics }: DatasetLock, { style, columns }: Look): string[] {
   const present = Object.entries(statistics.languages).filter(([, { roles }]) => roles > 0);
   return tableLines({
+    width: columns,
     columns: [
       { title: "language" },
       { title: "roles", align: "right" },
@@ -123,11 +146,12 @@ function languageLines({ statistics }: DatasetLock, style: Style): string[] {
   });
 }
 
-function rolesLines(roles: readonly LockedRole[], style: Style): string[] {
+function rolesLines(roles: readonly LockedRole[], { style, columns }: Look): string[] {
   return tableLines({
+    width: columns,
     columns: [
-      { title: "role" },
-      { title: "id" },
+      { title: "role", ...(Number.isFinite(columns) ? { most: LONGEST_ROLE } : {}) },
+      { title: "id", below: true },
       { title: "language" },
       { title: "held out" },
       ...SPLITS.map((split) => ({ title: split, align: "right" as const })),

@@ -1,11 +1,21 @@
 import { UserError } from "../../../core/errors.ts";
-import { readLock, SPLITS, type DatasetLock } from "../../../dataset/index.ts";
+import { exists } from "../../../core/files.ts";
+import {
+  lockFile,
+  readLock,
+  readRefused,
+  SPLITS,
+  type DatasetLock,
+  type Split,
+} from "../../../dataset/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { showDialogue } from "./show-dialogue.ts";
 import { showDialogues } from "./show-dialogues.ts";
 import { showDrops, showNear } from "./show-left-out.ts";
 import { showOverview, showRole } from "./show-overview.ts";
+import { showRefused } from "./show-refused.ts";
+import { changedText, specNow, type FoundSpec } from "./spec-changed.ts";
 
 export const datasetShow = defineCommand({
   positionals: { name: { describe: "Data set: datasets/NAME.yaml", complete: "dataset" } },
@@ -33,33 +43,58 @@ export const datasetShow = defineCommand({
     const view = viewOf(values);
     const { name, role } = values;
     const project = await context.project();
-    const scene: Scene = { name, project, lock: await readLock(project, name), role, context };
-    if (view === "dialogue") return showDialogue(scene, values.dialogue ?? "", values.play);
-    if (view === "split") return showDialogues(scene, values.split ?? "test");
-    if (view === "drops") return showDrops(scene);
-    if (view === "near") return showNear(scene);
-    return role === undefined ? showOverview(scene) : showRole(scene, role);
+    const refused = await readRefused(project, name);
+    if (refused && view === "drops") return showRefused({ name, project, role, context }, refused);
+    if (refused && !(await exists(lockFile(project, name)))) throw refusedError(name);
+    const lock = await readLock(project, name);
+    const scene: Scene = { name, project, lock, spec: await specNow(project, name, lock), role, context };
+    await showView(scene, view, values);
+    if (scene.spec.changed) context.print.warn(changedText(name));
+    if (refused)
+      context.print.warn(
+        `the last pack of ${name} was refused, this is the one before: understudy dataset show ${name} --drops`,
+      );
   },
 });
+
+async function showView(
+  scene: Scene,
+  view: View,
+  { dialogue, play, split }: Pick<Values, "dialogue" | "play"> & { readonly split: Split | undefined },
+): Promise<void> {
+  if (view === "dialogue") return showDialogue(scene, dialogue ?? "", play);
+  if (view === "split") return showDialogues(scene, split ?? "test");
+  if (view === "drops") return showDrops(scene);
+  if (view === "near") return showNear(scene);
+  return scene.role === undefined ? showOverview(scene) : showRole(scene, scene.role);
+}
+
+const refusedError = (name: string): UserError =>
+  new UserError("DATASET_NOT_PACKED", `The data set "${name}" is not packed: its last pack was refused`, {
+    hint: `why, and what was left out: understudy dataset show ${name} --drops`,
+  });
 
 /** What every view works with. */
 export interface Scene {
   readonly name: string;
   readonly project: Awaited<ReturnType<Context["project"]>>;
   readonly lock: DatasetLock;
+  readonly spec: FoundSpec;
   readonly role: string | undefined;
   readonly context: Context;
 }
 
 type View = "dialogue" | "split" | "drops" | "near" | "overview";
 
-function viewOf(values: {
+interface Values {
   readonly dialogue: string | undefined;
   readonly split: string | undefined;
   readonly drops: boolean;
   readonly near: boolean;
   readonly play: string | undefined;
-}): View {
+}
+
+function viewOf(values: Values): View {
   const wanted = (["dialogue", "split", "drops", "near"] as const).filter(
     (view) => values[view] !== undefined && values[view] !== false,
   );
