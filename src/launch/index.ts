@@ -9,6 +9,7 @@ export { isMarker, markerOf } from "./marker.ts";
 export { planText, shellQuote } from "./plan-text.ts";
 export { LauncherProfile, type FarProfile, type ProfileOf } from "./profile.ts";
 export { lockNames, plannedPython, preparePython, type PythonRequest } from "./prepare-python.ts";
+export { environmentFolderOf, farDevice } from "./far/environment-folder.ts";
 export { slurmSeconds } from "./slurm/times.ts";
 export {
   jobKey,

@@ -5,6 +5,7 @@ import { InternalError, UserError } from "../core/errors.ts";
 import { readIfExists } from "../core/files.ts";
 import { secretsFrom, type Secrets } from "../core/secrets.ts";
 import type { Launcher } from "./launcher.ts";
+import { probeJob, profileChecks } from "./probe-job.ts";
 import type { LauncherProfile } from "./profile.ts";
 
 /** What a launcher needs of the world around it. */
@@ -68,19 +69,29 @@ export const openLauncher = async (profile: LauncherProfile, world: LaunchWorld)
     secrets: secretsFrom(world.environment),
     cores: availableParallelism(),
   };
+  return withProfileChecks(await opened(profile, open), profile);
+};
+
+async function opened(profile: LauncherProfile, world: OpenWorld): Promise<Launcher> {
   switch (profile.kind) {
     case "local":
-      return OPENERS.local(profile, open);
+      return OPENERS.local(profile, world);
     case "ssh":
-      return OPENERS.ssh(profile, open);
+      return OPENERS.ssh(profile, world);
     case "slurm":
-      return OPENERS.slurm(profile, open);
+      return OPENERS.slurm(profile, world);
     case "sagemaker":
-      return OPENERS.sagemaker(profile, open);
+      return OPENERS.sagemaker(profile, world);
     default:
       return unknownKind(profile);
   }
-};
+}
+
+// What every start would refuse without asking the machine, a look at the profile tells before the machine's own answers.
+const withProfileChecks = (launcher: Launcher, profile: LauncherProfile): Launcher => ({
+  ...launcher,
+  probe: async () => [...profileChecks(launcher.validate(probeJob(profile))), ...(await launcher.probe())],
+});
 
 function unknownKind(profile: never): never {
   throw new InternalError("PROFILE_KIND", `There is no launcher for ${JSON.stringify(profile)}`);

@@ -1,4 +1,6 @@
 import { sha256 } from "../core/hash.ts";
+import { sizeText } from "./far/disk-checks.ts";
+import { environmentNeed } from "./far/needs.ts";
 import type { Plan, PlannedFile } from "./schema.ts";
 
 /**
@@ -87,10 +89,12 @@ function commonFolder(paths: readonly string[]): string {
 function environmentLines({ prepares }: Plan): string[] {
   if (prepares === null) return [];
   const { folder, python, locks, wheelhouse, device } = prepares;
+  const { bytes, files } = environmentNeed(folder, device);
   return [
     "Python environment (made once)",
     `  ${folder}`,
     `  from ${python} for ${device}, ${wheelhouse === null ? "packages from the index" : `wheels of ${wheelhouse}`}`,
+    `  about ${sizeText(bytes)} in ${files} files, besides what the run writes`,
     ...locks.map((lock) => `  ${lock}`),
     "",
   ];

@@ -11,7 +11,7 @@ export const SageMakerProfile = z.strictObject({
   image: z
     .string()
     .describe(
-      "Training image in ECR with its digest, or a deep-learning container; the payload is sent along",
+      "Training image in ECR, a deep-learning container or one of yours, as NAME@sha256:DIGEST; the payload is sent along",
     ),
   imageHasPayload: z
     .boolean()

@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { machine } from "./profile-machine.ts";
 import { SageMakerProfile } from "./profile-sagemaker.ts";
+import {
+  SlurmGres,
+  SlurmMemory,
+  SlurmNode,
+  SlurmOption,
+  SlurmTime,
+  SlurmWord,
+} from "./profile-slurm-words.ts";
 
 export const LocalProfile = z.strictObject({
   ...machine,
@@ -175,13 +183,6 @@ const SshProfile = z.strictObject({
     .describe("Jobs at once on one host. Default: as many as its free GPUs allow; on a CPU without limit"),
 });
 
-const Slurmtime = z
-  .string()
-  .regex(
-    /^(\d+|\d+:\d\d(:\d\d)?|\d+-\d+(:\d\d(:\d\d)?)?)$/,
-    "must be a Slurm time such as 12:00:00 or 2-00:00:00",
-  );
-
 const SlurmProfile = z.strictObject({
   ...far,
   ...ssh,
@@ -189,17 +190,17 @@ const SlurmProfile = z.strictObject({
   login: SshEndpoint.optional().describe(
     "Login node. Without it the Slurm commands of this machine are used",
   ),
-  account: z.string().optional(),
-  partition: z.string().optional(),
-  qos: z.string().optional(),
-  gres: z.string().optional().describe("Default: gpu:PROCESSES. With device cpu: nothing"),
-  constraint: z.string().optional(),
-  reservation: z.string().optional(),
-  exclude: z.array(z.string()).default([]).describe("Nodes never to use"),
+  account: SlurmWord.optional(),
+  partition: SlurmWord.optional(),
+  qos: SlurmWord.optional(),
+  gres: SlurmGres.optional().describe("Default: gpu:PROCESSES. With device cpu: nothing"),
+  constraint: SlurmWord.optional(),
+  reservation: SlurmWord.optional(),
+  exclude: z.array(SlurmNode).default([]).describe("Nodes never to use"),
   nodes: z.int().positive().default(1),
   cpusPerTask: z.int().positive().optional(),
-  memory: z.string().optional().describe("--mem, e.g. 900G; 0 for all of the node"),
-  time: Slurmtime.describe("Wall-clock limit of one job, e.g. 12:00:00"),
+  memory: SlurmMemory.optional().describe("--mem, e.g. 900G; 0 for all of the node"),
+  time: SlurmTime.describe("Wall-clock limit of one job, e.g. 12:00:00"),
   chain: z
     .int()
     .min(1)
@@ -215,16 +216,12 @@ const SlurmProfile = z.strictObject({
   signalSeconds: z
     .int()
     .positive()
+    .max(65_535)
     .default(300)
     .describe(
       "How long before the limit the job is asked to save and stop; Slurm may ask up to 60 s earlier",
     ),
-  extra: z
-    .array(
-      z.string().regex(/^--[a-z][a-z-]*(=.*)?$/, "must be one long sbatch option such as --mail-type=END"),
-    )
-    .default([])
-    .describe("More sbatch options, each as --name=value"),
+  extra: z.array(SlurmOption).default([]).describe("More sbatch options, each as --name=value"),
   pollSeconds: z.int().positive().default(30).describe("At most one query per cluster in this time"),
 });
 

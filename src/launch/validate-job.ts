@@ -121,7 +121,9 @@ function batchProblems(job: Job, processes: number): LaunchProblem[] {
       message:
         `globalBatch ${globalBatch} is not a multiple of microBatch ${microBatch} × ${processes} ` +
         `process${processes === 1 ? "" : "es"} = ${together}: accumulation would be ${(globalBatch / together).toFixed(2)}`,
-      hint: `a globalBatch of ${fitting} fits, or another microBatch or number of processes`,
+      hint:
+        `a globalBatch of ${fitting} fits, or another microBatch in the recipe; processes: in the launcher profile is how many train ` +
+        "on each machine, as many as it has GPUs",
     },
   ];
 }

@@ -116,7 +116,7 @@ function withoutResult(observation: Ended, evidence: Evidence): EndReasonName | 
   // The far side has gone on: nothing more is written for this attempt.
   if (evidence.waited === false && !continues) return null;
   const isWithoutTrace = cause === "failed" || continues !== undefined;
-  return unlessStopped(isWithoutTrace ? "node_lost" : "evidence_missing")(evidence);
+  return unlessStopped(isWithoutTrace ? "node_lost" : "result_missing")(evidence);
 }
 
 function byResult(result: WrapperResult, evidence: Evidence): EndReasonName | null {

@@ -14,6 +14,7 @@ export type { PayloadLine } from "./payload-lines.ts";
 export {
   END_REASONS,
   endReason,
+  endWords,
   isEndReason,
   type EndReason,
   type EndReasonName,

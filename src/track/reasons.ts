@@ -1,4 +1,5 @@
-import type { RunState } from "./schema.ts";
+import { z } from "zod";
+import type { Attempt, RunState } from "./schema.ts";
 
 /** What may follow an ended attempt: nothing; a new attempt from the last checkpoint; the same again after a while. */
 export type RetryClass = "none" | "resume" | "wait";
@@ -54,9 +55,17 @@ export const END_REASONS = {
     status: "timed_out",
   },
   walltime_no_progress: final("timed_out", "the time limit was reached without a new checkpoint"),
-  fenced: final("lost", "another attempt owns this run"),
+  fenced: final("lost", "a newer attempt of this run had taken its place, so it wrote nothing more"),
   evidence_missing: final("lost", "no trace of the job was found in time: a person has to decide"),
+  result_missing: final(
+    "lost",
+    "its job is known and has ended, but the proof of how it ended did not come in time: a person has to decide",
+  ),
   unknown: final("lost", "it ended in a way that is not understood: a person has to decide"),
+  settled_failed: final("failed", "settled by hand as failed"),
+  settled_cancelled: final("cancelled", "settled by hand as cancelled"),
+  settled_lost: final("lost", "settled by hand as lost"),
+  settled_succeeded: final("succeeded", "settled by hand as succeeded"),
 } as const satisfies Readonly<Record<string, EndReason>>;
 
 export type EndReasonName = keyof typeof END_REASONS;
@@ -66,3 +75,12 @@ export const isEndReason = (word: string): word is EndReasonName => Object.hasOw
 /** The row of a reason; a word that is not in the table is `unknown`, never success. */
 export const endReason = (word: string): EndReason =>
   isEndReason(word) ? END_REASONS[word] : END_REASONS.unknown;
+
+const Settled = z.object({ detail: z.string().startsWith("settled by hand as ") });
+
+/** How an attempt ended, for people; what a person has decided stands with their reason. Null while it lives. */
+export const endWords = ({ reason, evidence }: Pick<Attempt, "reason" | "evidence">): string | null => {
+  if (reason === null) return null;
+  const settled = Settled.safeParse(evidence);
+  return settled.success ? settled.data.detail : endReason(reason).sentence;
+};

@@ -5,6 +5,7 @@ import { withLease } from "./lease.ts";
 import { move } from "./move.ts";
 import type { Shop } from "./shop.ts";
 import { ensureSubmitted, openAttempt, refsOf } from "./submit.ts";
+import { notesOf } from "./watch-notes.ts";
 import { observeAttempt, watchAttempt, type Look, type Purpose, type Sight } from "./watch-attempt.ts";
 import { heldByParent } from "./watch-parent.ts";
 
@@ -18,6 +19,8 @@ export interface Advance {
   readonly heldBy: string | null;
   /** Why nothing could be seen of its job this time; null when it was seen, or there is none to see. */
   readonly unavailable: string | null;
+  /** Why it is not known whether it has a job, or why its machine could not be asked for one; null when neither is so. */
+  readonly unanswered: string | null;
 }
 
 /**
@@ -44,7 +47,13 @@ export const advanceRun = async (
 // A blocked one may be unblocked by a resume of what it waits for.
 const hasEnded = ({ state }: Run): boolean => state !== "blocked" && TERMINAL_STATES.includes(state);
 
-const nothingNew = (run: Run): Advance => ({ run, lines: [], heldBy: null, unavailable: null });
+const nothingNew = (run: Run): Advance => ({
+  run,
+  lines: [],
+  heldBy: null,
+  unavailable: null,
+  unanswered: null,
+});
 
 async function act(
   shop: Shop,
@@ -55,7 +64,9 @@ async function act(
   if (hasEnded(run)) return nothingNew(run);
   const attempt = openAttempt(shop, run);
   if (attempt === undefined || refsOf(attempt).length === 0) {
-    return nothingNew(purpose === "look" ? run : await unsent(shop, lease, run, attempt));
+    if (purpose === "look") return nothingNew(run);
+    const sent = await unsent(shop, lease, run, attempt);
+    return { ...nothingNew(sent), unanswered: unansweredOf(shop, sent) };
   }
   // Seen of an attempt that another controller has ended since: the next look is about the right one.
   if (sight !== undefined && sight.marker !== attempt.marker) return nothingNew(run);
@@ -64,7 +75,14 @@ async function act(
   const look = { run: accepted, purpose, attempt, observation, read: sight?.read };
   const { run: after, lines } = await watchAttempt(shop, lease, look);
   const unavailable = observation.phase === "unavailable" ? observation.detail : null;
-  return { run: after, lines, heldBy: null, unavailable };
+  return { ...nothingNew(after), lines, unavailable };
+}
+
+function unansweredOf(shop: Shop, run: Run): string | null {
+  const attempt = openAttempt(shop, run);
+  const { unanswered, refused } = attempt ? notesOf(attempt) : {};
+  if (run.state === "ambiguous") return unanswered ?? null;
+  return run.state === "waiting" && refused?.why === "unreachable" ? refused.reason : null;
 }
 
 const SUBMITTING = new Set<Run["state"]>(["submitting", "ambiguous"]);
@@ -93,7 +111,10 @@ async function unsent(shop: Shop, lease: Lease, run: Run, attempt: Attempt | und
 // What follows from the newest end was not all recorded: a killed controller has not come to it, or the far side goes on with
 // the next attempt.
 const hasMore = ({ state }: Run, ended: Attempt): boolean =>
-  UNDER_WAY.has(state) || (DECIDED.has(state) && continuationOf(ended) !== undefined);
+  UNDER_WAY.has(state) ||
+  // Only a person's decision ends an attempt of such a run.
+  state === "ambiguous" ||
+  (DECIDED.has(state) && continuationOf(ended) !== undefined);
 
 function isTooEarly(shop: Shop, run: Run): boolean {
   const next = nextAttemptAt(attemptsSinceResume(shop, run));

@@ -15,32 +15,41 @@ export const offlineProblems = async (shop: Shop, job: Job): Promise<readonly La
 /** Offline problems and preflight of a job: UserError `JOB_INVALID`, PreflightError `PREFLIGHT_FAILED` with numbers. */
 export const checkJob = async (shop: Shop, job: Job, force: boolean): Promise<CheckedJob> => {
   const launcher = await shop.launchers.of(job);
-  const problems = launcher.validate(job);
-  if (problems.length > 0) throw jobInvalid(problems);
+  const invalid = launcher.validate(job);
+  if (invalid.length > 0) throw jobInvalid(invalid);
   const checks = await launcher.preflight(job);
   const failed = checks.filter(({ outcome }) => outcome === "failed");
-  const lines = failed.map(({ name, detail }) => `${name}: ${detail}`);
+  const problems = failed.map(({ name, detail, hint }) => ({ text: `${name}: ${detail}`, hint }));
   if (failed.length > 0 && !force) {
-    const hints = hintsOf(failed);
-    throw new PreflightError("PREFLIGHT_FAILED", `The job would not run here:\n  ${lines.join("\n  ")}`, {
-      hint: hints === "" ? "mend it, or start with --force, which is recorded" : hints,
+    const { lines, hint } = told(problems);
+    throw new PreflightError("PREFLIGHT_FAILED", `The job would not run here:\n${lines}`, {
+      hint: hint ?? "mend it, or start with --force, which is recorded",
     });
   }
-  return { checks, forced: lines };
+  return { checks, forced: problems.map(({ text }) => text) };
 };
 
 /** All problems in one error, each on a line of its own. */
 export const jobInvalid = (problems: readonly LaunchProblem[]): UserError => {
-  const hint = hintsOf(problems);
-  const lines = problems.map(({ message }) => `  ${message}`);
+  const { lines, hint } = told(problems.map(({ message, hint: cure }) => ({ text: message, hint: cure })));
   return new UserError(
     "JOB_INVALID",
-    `The job cannot be started:\n${lines.join("\n")}`,
-    hint === "" ? {} : { hint },
+    `The job cannot be started:\n${lines}`,
+    hint === undefined ? {} : { hint },
   );
 };
 
-// Each once: two problems may have one cure.
-function hintsOf(problems: readonly { readonly hint?: string }[]): string {
-  return [...new Set(problems.flatMap(({ hint }) => (hint === undefined ? [] : [hint])))].join("; ");
+interface Problem {
+  readonly text: string;
+  readonly hint: string | undefined;
+}
+
+// One cure is told once, at the end; several stand each below its own problem.
+function told(problems: readonly Problem[]): { readonly lines: string; readonly hint: string | undefined } {
+  const cures = [...new Set(problems.flatMap(({ hint }) => hint ?? []))];
+  if (cures.length <= 1) return { lines: problems.map(({ text }) => `  ${text}`).join("\n"), hint: cures[0] };
+  const lines = problems.map(
+    ({ text, hint }) => `  ${text}${hint === undefined ? "" : `\n    hint: ${hint}`}`,
+  );
+  return { lines: lines.join("\n"), hint: undefined };
 }

@@ -103,10 +103,11 @@ async function finishLive(
   for (const { id } of live.toReversed()) await followRun(shop, id);
 }
 
-function foldersOf(run: Run): readonly string[] {
+/** The folders of rows that a run works on. */
+export const foldersOf = (run: Run): readonly string[] => {
   const { proof } = lockOf(run);
   return proof.kind === "tasks" ? proof.tasks.map(({ folder }) => folder) : [];
-}
+};
 
 // A task's folder has the digest of its content as its name, on every machine.
 const isAmong = (folder: string, tasks: readonly OpenTask[]): boolean =>

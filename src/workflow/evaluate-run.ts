@@ -20,6 +20,7 @@ import { HASHED_AT_ONCE } from "./collect-checkpoints.ts";
 import { planSuites } from "./evaluation-data.ts";
 import { evaluateKind } from "./evaluate-kind.ts";
 import { EVALUATION_KINDS } from "./evaluation-jobs.ts";
+import { tellPresent } from "./evaluation-present.ts";
 import { planCells } from "./evaluation-tasks.ts";
 import { followRun } from "./follow.ts";
 import { snapshotPayload } from "./payload-snapshot.ts";
@@ -28,6 +29,7 @@ import { pythonFor } from "./python-for.ts";
 import { lockOf, type RunLock } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { launcherOf, refsOf } from "./submit.ts";
+import { TEST_OPENED } from "./test-opened.ts";
 
 /**
  * Evaluates a finished training run: base model, lowest dev loss and last checkpoint on seen and unseen test roles. One
@@ -74,13 +76,24 @@ async function succeeded(shop: Shop, runId: string): Promise<Run> {
 }
 
 function notTrained({ id, kind, state, parentId }: Run): UserError {
-  return new UserError("RUN_NOT_TRAINED", `Run ${id} is not a finished training run: ${kind}, ${state}`, {
-    hint:
-      kind === "train"
-        ? `go on with it: understudy run resume ${id}`
-        : `give the training run's id: ${parentId ?? "see understudy run list"}`,
-  });
+  const of = (sentence: string, hint: string): UserError =>
+    new UserError("RUN_NOT_TRAINED", sentence, { hint });
+  if (kind !== "train") {
+    const sentence = `Run ${id} is not a training run, but a job that belongs to one (${kind})`;
+    return of(sentence, `give the training run's id: ${parentId ?? "see understudy run list"}`);
+  }
+  if (state === "succeeded") return of(`Run ${id} was recorded without a recipe`, "start it from one");
+  return of(
+    `The training of run ${id} is not complete: it is ${state}, and only a complete one is evaluated`,
+    WAYS_ON[state]?.(id, parentId) ?? `let it go on: understudy run resume ${id} -f; then evaluate it`,
+  );
 }
+
+const WAYS_ON: Readonly<Partial<Record<Run["state"], (id: string, parentId: string | null) => string>>> = {
+  lost: (id) =>
+    `look at its machine; if its job is gone: understudy run resume ${id} -f; then evaluate it, or understudy run settle ${id}`,
+  blocked: (_, parentId) => `it waits for another run: understudy run resume ${parentId ?? "RUN"}`,
+};
 
 // After another division of the same corpus, the test dialogues may be ones that were trained on.
 function requireSameData(lock: DatasetLock, run: Run, resolved: ResolvedRecipe): void {
@@ -125,6 +138,7 @@ async function evaluateSystems(shop: Shop, { run, lock, resolved, systems }: Tra
       cells,
     };
     await recordOpening(shop, run, systems);
+    await tellPresent(shop, run.id, cells);
     for (const kind of EVALUATION_KINDS) await evaluateKind(shop, subject, kind);
     const results = await Promise.all(
       cells.map(async ({ system, planned, scores, answers, measures }) =>
@@ -166,9 +180,6 @@ async function requireSound(files: CheckpointFiles, manifest: CheckpointManifest
     hint: "bring its files back, or delete the folder and resume the run to train it again",
   });
 }
-
-/** Event of the first look at the test split: the choice was made before it. */
-export const TEST_OPENED = "test.opened";
 
 async function recordOpening(shop: Shop, run: Run, systems: readonly System[]): Promise<void> {
   if (shop.store.events(run.id, { types: [TEST_OPENED], limit: 1 }).length > 0) return;

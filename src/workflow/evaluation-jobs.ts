@@ -51,11 +51,13 @@ export const openTasks = async (
   return looked.flatMap(({ record, found }) => (found.holds ? [] : [{ ...record, problem: found.detail }]));
 };
 
-function recordOf(
-  kind: EvaluationKind,
-  { system, planned, scores, answers, measures }: PlannedCell,
-): TaskRecord {
-  const folder = { score: scores, infer: answers, measure: measures }[kind];
+/** Where the rows of a kind are kept. */
+export const folderOf = (kind: EvaluationKind, { scores, answers, measures }: PlannedCell): string =>
+  ({ score: scores, infer: answers, measure: measures })[kind];
+
+function recordOf(kind: EvaluationKind, cell: PlannedCell): TaskRecord {
+  const { system, planned, answers } = cell;
+  const folder = folderOf(kind, cell);
   const rows = kind === "measure" ? null : planned.expected.length;
   const proof = { folder, file: FILES[kind], rows, answers: kind === "measure" ? answers : null };
   return {

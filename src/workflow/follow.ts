@@ -3,13 +3,17 @@ import { TERMINAL_STATES, type PayloadLine, type Run } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
+import { whileWatching } from "./watch-sign.ts";
 import { nextWait, paceOf, waitUnavailable } from "./watch-pace.ts";
 
 /**
  * Looks at a run until it ends, and reports what happens. Rejects with the signal's reason when aborted: the run itself
  * goes on. Polls fast while something happens, slower while nothing does or nothing can be seen.
  */
-export const followRun = async (shop: Shop, runId: string): Promise<Run> => {
+export const followRun = async (shop: Shop, runId: string): Promise<Run> =>
+  whileWatching(shop, [runId], async () => untilEnd(shop, runId));
+
+async function untilEnd(shop: Shop, runId: string): Promise<Run> {
   const pace = paceOf(lockOf(shop.store.getRun(runId)).job.profile);
   let wait = pace.fastest;
   let failures = 0;
@@ -17,11 +21,9 @@ export const followRun = async (shop: Shop, runId: string): Promise<Run> => {
   for (;;) {
     shop.signal.throwIfAborted();
     const { run, lines, heldBy, unavailable } = await advanceRun(shop, runId);
-    for (const line of lines) report(shop, run, line);
     const words = `${run.state}: ${run.reason}`;
-    if (words !== told && TOLD.has(run.state)) {
-      shop.onProgress({ type: "note", text: `${run.kind} ${words}` });
-    }
+    if (words !== told) tellState(shop, run, words);
+    for (const line of lines) report(shop, run, line);
     if (TERMINAL_STATES.includes(run.state)) return run;
     failures = unavailable === null ? 0 : failures + 1;
     if (failures === 1) {
@@ -35,7 +37,13 @@ export const followRun = async (shop: Shop, runId: string): Promise<Run> => {
     wait = failures > 0 ? waitUnavailable(pace, failures, runId) : nextWait(pace, wait, changed);
     await shop.clock.sleep(wait, shop.signal);
   }
-};
+}
+
+function tellState(shop: Shop, { id, kind, state, reason }: Run, words: string): void {
+  // What is shown may still be the work before this one.
+  shop.onProgress({ type: "detail", text: `${id} is ${state === reason ? state : words}` });
+  if (TOLD.has(state)) shop.onProgress({ type: "note", text: `${kind} ${words}` });
+}
 
 // What these mean should not be missed by somebody who waits for steps.
 const TOLD = new Set<Run["state"]>(["recovering", "ambiguous", "waiting", "queued"]);

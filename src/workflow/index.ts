@@ -21,7 +21,7 @@ export { quickstart, type QuickstartRequest, type QuickstartResult } from "./qui
 export { reportFolder, reportRun, type WrittenReport } from "./report-run.ts";
 export { lockOf, RunLock } from "./run-lock.ts";
 export { freshRunId, resumeRun, startRun, stopRun } from "./runs.ts";
-export { settleRun, type Settlement } from "./settle.ts";
+export { settlementsOf, settleRun, type Settlement } from "./settle.ts";
 export { withShop, type Shop, type ShopRequest } from "./shop.ts";
 export { verifyCheckpointOf, type VerifiedCheckpoint } from "./verify-checkpoint.ts";
 export { watchRuns, type WatchEnd, type WatchPass, type WatchRequest } from "./watch.ts";

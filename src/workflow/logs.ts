@@ -1,10 +1,12 @@
-import { messageOf, UnderstudyError } from "../core/errors.ts";
+import { messageOf, RemoteError, UnderstudyError } from "../core/errors.ts";
 import type { Launcher, LogCursor } from "../launch/index.ts";
-import { endReason, TERMINAL_STATES, type Attempt } from "../track/index.ts";
+import { endWords, TERMINAL_STATES, type Attempt, type Run } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";
+import { goneHint } from "./outlook.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { launcherOf, refsOf } from "./submit.ts";
+import { putSign } from "./watch-sign.ts";
 import { nextWait, paceOf, waitUnavailable, type Pace } from "./watch-pace.ts";
 
 export interface LogsRequest {
@@ -35,6 +37,18 @@ const START: LogCursor = { offset: 0 };
  */
 export async function* runLogs(shop: Shop, { runId, follow }: LogsRequest): AsyncIterable<LogLine> {
   const run = shop.store.getRun(runId);
+  const leave = follow ? putSign(shop, [runId]) : undefined;
+  try {
+    yield* linesOf(shop, run, follow);
+    const none = withoutJob(shop, runId);
+    if (none !== undefined) shop.onProgress({ type: "note", text: none });
+  } finally {
+    await leave?.();
+  }
+}
+
+async function* linesOf(shop: Shop, run: Run, follow: boolean): AsyncIterable<LogLine> {
+  const { id: runId } = run;
   const launcher = await launcherOf(shop, run);
   const reader: Reader = { runId, launcher, cursors: new Map(), speaking: undefined };
   const pace = paceOf(lockOf(run).job.profile);
@@ -77,7 +91,10 @@ const total = ({ cursors }: Reader): string => JSON.stringify([...cursors]);
 async function* newLines(shop: Shop, reader: Reader): AsyncIterable<LogLine> {
   for (const attempt of shop.store.attempts(reader.runId)) {
     const [ref] = refsOf(attempt);
-    if (ref === undefined) continue;
+    if (ref === undefined) {
+      requireKnown(shop.store.getRun(reader.runId), attempt);
+      continue;
+    }
     const cursor = reader.cursors.get(attempt.number) ?? START;
     const options = { follow: false, signal: shop.signal };
     for await (const chunk of reader.launcher.logs(ref, cursor, options)) {
@@ -89,13 +106,29 @@ async function* newLines(shop: Shop, reader: Reader): AsyncIterable<LogLine> {
   }
 }
 
+// A job of which nobody knows may be writing all the while.
+function requireKnown(run: Run, { endedAt }: Attempt): void {
+  if (endedAt !== null || run.state !== "ambiguous") return;
+  throw new RemoteError("LOG_UNKNOWN", `The log of run ${run.id} cannot be had now: ${run.reason}`, {
+    hint: `its job is looked for by who watches: understudy run watch ${run.id}; ${goneHint(run)}`,
+  });
+}
+
+/** Why nothing was printed at all; undefined where a job could have. */
+function withoutJob(shop: Shop, runId: string): string | undefined {
+  if (shop.store.attempts(runId).some((attempt) => refsOf(attempt).length > 0)) return undefined;
+  const { state, reason } = shop.store.getRun(runId);
+  return `there is no log: no job of run ${runId} is known; it is ${state}${reason === state ? "" : `: ${reason}`}`;
+}
+
 function* boundary(shop: Shop, reader: Reader, { number, runId }: Attempt): Iterable<LogLine> {
   const isFirst = reader.speaking === undefined && number === 1;
   const isSame = reader.speaking === number;
   reader.speaking = number;
   if (isFirst || isSame) return;
   const before = shop.store.attempts(runId).find((attempt) => attempt.number === number - 1);
-  const why = before?.reason ? `: ${endReason(before.reason).sentence}` : "";
+  const words = before ? endWords(before) : null;
+  const why = words === null ? "" : `: ${words}`;
   yield {
     kind: "boundary",
     text: `--- attempt ${number}${before ? `, after attempt ${before.number}${why}` : ""} ---`,

@@ -24,6 +24,8 @@ export type Ask = "due" | "now" | "never";
 export interface Sighting extends Seen {
   /** ISO time of the question that this is from; null where there was none. */
   readonly askedAt: string | null;
+  /** This command has asked just now, and nobody before it. */
+  readonly own: boolean;
   /** Some process watches all runs of its launcher. */
   readonly watched: boolean;
 }
@@ -44,10 +46,17 @@ export const lookAtRuns = async (
   const works = [...groups].map(async ([group, ids]) => {
     const look = await lookAtLauncher(shop, group, ask);
     for (const id of ids)
-      seen.set(id, { ...NOTHING, ...look.runs[id], askedAt: look.askedAt, watched: look.watched });
+      seen.set(id, {
+        ...NOTHING,
+        ...look.runs[id],
+        askedAt: look.askedAt,
+        own: look.own,
+        watched: look.watched,
+      });
   });
   await Promise.all(works);
-  for (const [id, trouble] of broken) seen.set(id, { ...NOTHING, trouble, askedAt: null, watched: false });
+  for (const [id, trouble] of broken)
+    seen.set(id, { ...NOTHING, trouble, askedAt: null, own: true, watched: false });
   return seen;
 };
 
@@ -74,14 +83,15 @@ function grouped(shop: Shop, heads: readonly RunHead[]): Grouped {
 
 interface LauncherLook {
   readonly askedAt: string | null;
+  readonly own: boolean;
   readonly watched: boolean;
   readonly runs: Readonly<Record<string, Seen>>;
 }
 
 async function lookAtLauncher(shop: Shop, group: Group, ask: Ask): Promise<LauncherLook> {
   if (!isShared(group)) {
-    if (ask === "never") return { askedAt: null, watched: false, runs: {} };
-    return { askedAt: isoTime(shop.clock), watched: false, runs: await asked(shop, group) };
+    if (ask === "never") return { askedAt: null, own: false, watched: false, runs: {} };
+    return { askedAt: isoTime(shop.clock), own: true, watched: false, runs: await asked(shop, group) };
   }
   const before = await readSharedLook(shop, group);
   const fresh = await isFresh(shop, group, before);
@@ -97,7 +107,7 @@ async function lookAtLauncher(shop: Shop, group: Group, ask: Ask): Promise<Launc
     await shop.clock.sleep(TRY_AGAIN, shop.signal);
   }
   const after = await kept(shop, group, await readSharedLook(shop, group));
-  return own === undefined ? after : { ...after, runs: own };
+  return own === undefined ? after : { ...after, own: true, runs: own };
 }
 
 // What another process asks just now is worth a moment, but not more: its answer is the next one's.
@@ -125,6 +135,7 @@ const seenOf = ({ unavailable, warning, trouble }: RunLook): Seen => ({ unavaila
 async function kept(shop: Shop, group: Group, look: SharedLook | undefined): Promise<LauncherLook> {
   return {
     askedAt: look === undefined ? null : new Date(look.askedAt).toISOString(),
+    own: false,
     watched: await isWatching(shop, group, look),
     runs: look?.runs ?? {},
   };

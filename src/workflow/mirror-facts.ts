@@ -1,5 +1,5 @@
 import {
-  endReason,
+  endWords,
   type Attempt,
   type MlflowStatus,
   type Pair,
@@ -82,8 +82,8 @@ export const stateTags = (store: Store, run: Run, attempts: readonly Attempt[]):
       const again = repeated.get(attempt.number);
       const from = again && `went on from step ${again.from}, ${again.steps} steps of it again`;
       const ended = attempt.endedAt === null ? "open" : `until ${attempt.endedAt}`;
-      const how =
-        attempt.reason === null ? undefined : `${attempt.reason}: ${endReason(attempt.reason).sentence}`;
+      const ending = endWords(attempt);
+      const how = ending === null ? undefined : `${attempt.reason}: ${ending}`;
       const words = [`since ${attempt.startedAt}`, ended, from, how].filter((word) => word !== undefined);
       return [`understudy.attempt.${attempt.number}`, words.join("; ")] as const;
     }),

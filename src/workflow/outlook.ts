@@ -1,19 +1,23 @@
 import { TERMINAL_STATES, type Attempt, type Run, type RunState } from "../track/index.ts";
 
-// Who watches a run of this machine looks every two seconds at most.
-const WATCHED_MILLISECONDS = 15_000;
+// What was seen of a run of this machine is called old after that.
+const FRESH_MILLISECONDS = 15_000;
 
 type OutlookAttempt = Pick<Attempt, "startedAt">;
 
 export interface OutlookOptions {
-  /** The longest time between two looks of who watches. Default 15 s. */
-  readonly watchedMilliseconds?: number;
-  /** A process is known to watch it. Default: only what was seen of its job tells. */
+  /** What was seen of its job is called stale after that. Default 15 s. */
+  readonly freshMilliseconds?: number;
+  /** A process is known to watch it, and goes on. Default: no. */
   readonly watched?: boolean;
   /** ISO time at which its job was seen by somebody who only looked; null when not. */
   readonly lookedAt?: string | null;
   /** Why its job cannot be seen now. */
   readonly unavailable?: string | null;
+  /** ISO time of the question that `unavailable` answers, where another command asked it; null: it was asked just now. */
+  readonly unavailableAt?: string | null;
+  /** What has become of the evaluation of a training run. Default: there is none. */
+  readonly evaluation?: { readonly begun: boolean; readonly report: string | null } | undefined;
   /** What is less than planned of the jobs that it goes on with. */
   readonly shortfall?: string | null;
   /** The run that it waits for. */
@@ -28,7 +32,7 @@ export const outlook = (
   options: OutlookOptions = {},
 ): string => {
   if (run.state === "blocked") return whileBlocked(run, options.parent);
-  if (TERMINAL_STATES.includes(run.state)) return afterwards(run);
+  if (TERMINAL_STATES.includes(run.state)) return afterwards(run, options.evaluation);
   const { shortfall } = options;
   const words = meanwhile(run, now, attempt, options);
   return shortfall ? `${words}; ${shortfall}: nobody goes on after that but who watches` : words;
@@ -42,26 +46,45 @@ function meanwhile(
 ): string {
   const stale = staleSince(run, attempt);
   const unavailable = options.unavailable ?? null;
-  if (unavailable !== null) return whileBlind(run, stale, unavailable);
-  const age = now - Date.parse(stale ?? "");
-  const isWatched = options.watched === true || age < (options.watchedMilliseconds ?? WATCHED_MILLISECONDS);
-  if (isWatched) return WATCHED[run.state] ?? "somebody watches it";
-  return whileUnwatched(run, stale, options.lookedAt ?? null);
+  if (unavailable !== null) {
+    const since = stale === null ? unseenWords(run) : `stale since ${stale}`;
+    return `${since}: ${whileBlind(run, unavailable, options)}`;
+  }
+  if (options.watched === true) return whileWatched(run);
+  const lookedAt = options.lookedAt ?? null;
+  const isOld = now - Date.parse(stale ?? "") >= (options.freshMilliseconds ?? FRESH_MILLISECONDS);
+  const isStale = isOld && (lookedAt === null || lookedAt < (stale ?? ""));
+  return whileUnwatched(run, isStale ? stale : null);
 }
 
-function whileBlind(run: Run, stale: string | null, unavailable: string): string {
-  const since = stale === null ? "it has not been seen yet" : `stale since ${stale}`;
-  const words = `${since}: it cannot be looked at now (${unavailable}); nothing is concluded from that`;
-  return run.stopRequested ? `${words}; ${settleHint(run)}` : words;
+// An earlier attempt may have been.
+const unseenWords = ({ lastSeenAt }: Run): string =>
+  lastSeenAt === null ? "it has not been seen yet" : "this attempt has not been seen yet";
+
+function whileBlind(run: Run, unavailable: string, { unavailableAt, watched }: OutlookOptions): string {
+  // Where the run's own words say it, once is enough.
+  const why = run.reason.includes(unavailable) ? "" : ` (${unavailable})`;
+  const seen =
+    unavailableAt === undefined || unavailableAt === null
+      ? `it cannot be looked at now${why}`
+      : `it could not be looked at when another command asked, at ${unavailableAt}${why}; to ask now: understudy run show ${run.id} --fresh`;
+  const again = watched === true ? "; who watches it asks again" : "";
+  const words = `${seen}${again}; nothing is concluded from that`;
+  return run.stopRequested ? `${words}; its stop is passed on when it can be; ${goneHint(run)}` : words;
 }
 
-function whileUnwatched(run: Run, stale: string | null, lookedAt: string | null): string {
+function whileWatched(run: Run): string {
+  const words = WATCHED[run.state] ?? "somebody watches it";
+  return run.state === "ambiguous" ? `${words}; ${goneHint(run)}` : words;
+}
+
+function whileUnwatched(run: Run, stale: string | null): string {
   const watch = `watch it: understudy run watch ${run.id}`;
   const next = UNWATCHED[run.state];
-  if (next !== undefined) return `${next}; ${watch}`;
+  const gone = run.state === "ambiguous" ? `${goneHint(run)}; ` : "";
+  if (next !== undefined) return `${next}; ${gone}${watch}`;
   const alone = ALONE[run.state] ?? "the job goes on by itself";
-  const isOld = stale !== null && (lookedAt === null || lookedAt < stale);
-  const seen = isOld ? `stale since ${stale}: ` : "";
+  const seen = stale === null ? "" : `stale since ${stale}: `;
   return `${seen}${alone}; nobody watches: its end is recorded, and another attempt begun where one is needed, only when somebody does; ${watch}`;
 }
 
@@ -82,9 +105,10 @@ const WATCHED: Words = {
 const UNWATCHED: Words = {
   draft: "nothing was sent yet: that is done when somebody watches",
   packaged: "nothing was sent yet: that is done when somebody watches",
-  waiting: "goes on when somebody watches",
+  waiting: "goes on, or is tried again, only when somebody watches",
   submitting: "whether its job was accepted is found out when somebody watches",
-  ambiguous: "is settled by looking for its job, when somebody watches; no second one is sent before",
+  ambiguous:
+    "is settled by itself once its machine answers, when somebody watches; no second job is sent before",
   recovering: "the next attempt begins, or is recorded, when somebody watches",
 };
 
@@ -93,13 +117,18 @@ const ALONE: Words = {
   cancelling: "the job saves and stops by itself",
 };
 
-// Somebody who wants it to end waits for a machine that may never come back.
-const settleHint = ({ id }: Run): string =>
-  `its stop is passed on when it can be; if its machine is gone for good: understudy run settle ${id} --as cancelled --because TEXT`;
+/** What a person can do about a run whose machine may never come back. */
+export const goneHint = ({ id, stopRequested }: Pick<Run, "id" | "stopRequested">): string =>
+  `if its machine is gone for good: understudy run settle ${id} --as ${stopRequested ? "cancelled" : "failed"} --because TEXT`;
 
-function afterwards({ id, kind, state }: Run): string {
-  if (state === "succeeded")
-    return kind === "train" ? `compare its checkpoints: understudy eval start ${id}` : "done";
+function afterwards({ id, kind, state }: Run, evaluation: OutlookOptions["evaluation"]): string {
+  if (state === "succeeded" && kind !== "train") return "done";
+  if (state === "succeeded") {
+    if (evaluation?.report) return `done; its report: ${evaluation.report}`;
+    return evaluation?.begun === true
+      ? `its evaluation was begun and has no report yet; go on with it: understudy eval start ${id}`
+      : `compare its checkpoints: understudy eval start ${id}`;
+  }
   if (state === "lost") return `a person has to decide: ${decideHint(id)}`;
   return `resume it: understudy run resume ${id}`;
 }

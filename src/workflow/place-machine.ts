@@ -1,6 +1,12 @@
-import { isAbsolute, posix } from "node:path";
-import { digestOf } from "../core/hash.ts";
-import { lockNames, type FarProfile, type JobEnvironment, type JobInput } from "../launch/index.ts";
+import { posix } from "node:path";
+import {
+  environmentFolderOf,
+  farDevice,
+  lockNames,
+  type FarProfile,
+  type JobEnvironment,
+  type JobInput,
+} from "../launch/index.ts";
 import type { KnownFile, PlaceModel, Placement, PlaceRequest } from "./place.ts";
 
 /** Where an image of ours keeps what a profile stages as `image`. */
@@ -28,23 +34,19 @@ export const placeOnMachine = (request: PlaceRequest, profile: FarProfile): Plac
     model: { path: model.path, revision: request.model.revision },
     train: data.train,
     dev: data.dev,
-    device: deviceOf(profile),
+    device: farDevice(profile),
   };
 };
 
-// A machine that is rented for its GPUs must not train on its CPU by accident: `auto` means cuda there.
-const deviceOf = ({ device }: Pick<FarProfile, "device">): "cpu" | "cuda" =>
-  device === "cpu" ? "cpu" : "cuda";
-
 function environmentOf({ locks }: PlaceRequest, profile: FarProfile, code: string): JobEnvironment {
-  const { python, paths, setup, wheelhouse = null } = profile;
-  const device = deviceOf(profile);
+  const { python, wheelhouse = null } = profile;
+  const device = farDevice(profile);
   const names = lockNames(device);
-  // A bare name means another interpreter after another `module load`.
-  const through = isAbsolute(python) ? [] : setup;
-  const key = { locks: names.map((name) => locks[name] ?? ""), device, python, through, wheelhouse };
   return {
-    folder: posix.join(paths.env, digestOf(key).slice(0, 16)),
+    folder: environmentFolderOf(
+      profile,
+      names.map((name) => locks[name] ?? ""),
+    ),
     python,
     locks: names.map((name) => posix.join(code, name)),
     wheelhouse,

@@ -2,7 +2,7 @@ import { lockDigest, type DatasetLock } from "../dataset/index.ts";
 import type { ProvenanceEntry } from "../report/index.ts";
 import { basename } from "node:path";
 import { version as nodeVersion } from "node:process";
-import { TEST_OPENED } from "./evaluate-run.ts";
+import { TEST_OPENED } from "./test-opened.ts";
 import type { Run } from "../track/index.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";

@@ -36,6 +36,10 @@ export const reportRun = async (
   }
 };
 
+/** The page of a run's report, which need not be there. */
+export const reportPath = (shop: Pick<Shop, "project">, runId: string): string =>
+  join(reportFolder(shop, runId), "index.html");
+
 /** Where the report of a run lies. */
 export const reportFolder = (shop: Pick<Shop, "project">, runId: string): string =>
   join(shop.project.state, "reports", runId);

@@ -4,9 +4,11 @@ import { newRunId, TERMINAL_STATES, type NewRun, type Run, type RunState } from 
 import { advanceRun, type Advance } from "./advance.ts";
 import { RESUMED } from "./end-attempt.ts";
 import { recordGit } from "./git-state.ts";
+import { hasten } from "./hasten.ts";
 import { withLease } from "./lease.ts";
 import { tellChildren } from "./tell-children.ts";
 import { move } from "./move.ts";
+import { goneHint } from "./outlook.ts";
 import type { PreparedTraining } from "./prepare-training.ts";
 import { runFolder } from "./run-folder.ts";
 import type { Proof, RunLock } from "./run-lock.ts";
@@ -64,12 +66,17 @@ export const freshRunId = (shop: Pick<Shop, "store">, name: string): string => {
   }
 };
 
+export interface Stopped extends Advance {
+  /** Its job was told. */
+  readonly passedOn: boolean;
+}
+
 /**
  * Asks a run to save and stop (or ends it now), whoever controls it: where another controller holds the run (`heldBy`), the
  * request is recorded with its mode and that one acts on it. The request stands even when its machine cannot be reached now (RemoteError
  * `STOP_PENDING`): whoever watches passes it on. A run that has ended is a UserError.
  */
-export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Advance> => {
+export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Stopped> => {
   const before = shop.store.getRun(runId);
   // One that is blocked would go on with what it waits for.
   if (before.state !== "blocked" && TERMINAL_STATES.includes(before.state)) {
@@ -102,17 +109,19 @@ export const stopRun = async (shop: Shop, runId: string, mode: "graceful" | "now
  * What happened while nobody watched is taken in first, one attempt after the other: the stop has to reach the one that runs now.
  * Ends early when another controller holds the run, or when nothing changes any more.
  */
-async function untilPassedOn(shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Advance> {
+async function untilPassedOn(shop: Shop, runId: string, mode: "graceful" | "now"): Promise<Stopped> {
   for (let before = ""; ;) {
     const advance = await advanceRun(shop, runId);
-    const { run, heldBy, unavailable } = advance;
-    if (heldBy !== null || TERMINAL_STATES.includes(run.state)) return advance;
+    const { run, heldBy } = advance;
+    const unsent = { ...advance, passedOn: false };
+    if (heldBy !== null || TERMINAL_STATES.includes(run.state)) return unsent;
     const attempt = openAttempt(shop, run);
     const { cancelSent, endSent } = attempt ? notesOf(attempt) : {};
-    if (mode === "now" ? endSent : cancelSent) return advance;
-    if (unavailable !== null) throw new RemoteError("STOP_UNSENT", unavailable);
+    if (mode === "now" ? endSent : cancelSent) return { ...advance, passedOn: true };
+    const silent = advance.unavailable ?? advance.unanswered;
+    if (silent !== null) throw new RemoteError("STOP_UNSENT", silent);
     const now = JSON.stringify([run.state, run.reason, attempt]);
-    if (now === before) return advance;
+    if (now === before) return unsent;
     before = now;
   }
 }
@@ -126,10 +135,13 @@ const RESUMABLE: readonly RunState[] = ["failed", "cancelled", "timed_out", "los
 
 /**
  * Opens another attempt of a run that ended short of its goal; it goes on from its newest complete checkpoint. Runs that
- * were blocked by it wait for it again.
+ * were blocked by it wait for it again. One that waits to be sent again is tried at once.
  */
 export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
-  requireResumable(shop.store.getRun(runId));
+  const before = shop.store.getRun(runId);
+  // It has not ended: what it waits for is tried now.
+  if (await hasten(shop, before)) return (await advanceRun(shop, runId)).run;
+  requireResumable(before);
   const held = await withLease(shop, runId, async (lease) => {
     // Another resume may have come first: then this one has nothing left to do.
     if (!RESUMABLE.includes(shop.store.getRun(runId).state)) return;
@@ -148,7 +160,8 @@ export const resumeRun = async (shop: Shop, runId: string): Promise<Run> => {
   return run;
 };
 
-function requireResumable({ id, state, parentId, stopRequested }: Run): void {
+function requireResumable(run: Run): void {
+  const { id, state, parentId } = run;
   if (RESUMABLE.includes(state)) return;
   if (state === "succeeded") {
     throw new UserError("RUN_SUCCEEDED", `Run ${id} has succeeded: there is nothing to resume`);
@@ -158,9 +171,22 @@ function requireResumable({ id, state, parentId, stopRequested }: Run): void {
       hint: `resume that one, and this one goes on by itself: understudy run resume ${parentId ?? "RUN"}`,
     });
   }
+  if (state === "ambiguous") {
+    throw new UserError("RUN_LIVE", `Run ${id} is ambiguous, so it cannot be resumed: ${run.reason}`, {
+      hint: `it is settled by itself once its machine answers: understudy run watch ${id}; ${goneHint(run)}`,
+    });
+  }
   throw new UserError("RUN_LIVE", `Run ${id} is ${state}: it does not need to be resumed`, {
-    hint: stopRequested
-      ? `it is to stop: resume it when it has; if its machine is gone for good: understudy run settle ${id}`
-      : `follow it: understudy run logs ${id} -f`,
+    hint: liveHint(run),
   });
+}
+
+const HAS_JOB: readonly RunState[] = ["queued", "starting", "running", "cancelling"];
+
+function liveHint(run: Run): string {
+  const { id, state, reason, stopRequested } = run;
+  if (stopRequested) return `it is to stop: resume it when it has; ${goneHint(run)}`;
+  return HAS_JOB.includes(state)
+    ? `follow it: understudy run logs ${id} -f`
+    : `it goes on when somebody watches: understudy run watch ${id}${reason === "" ? "" : ` (${reason})`}`;
 }

@@ -1,8 +1,10 @@
+import { z } from "zod";
 import { messageOf, UserError } from "../core/errors.ts";
 import { TERMINAL_STATES, type Lease, type Run } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";
 import { withLease } from "./lease.ts";
 import { move } from "./move.ts";
+import { goneHint } from "./outlook.ts";
 import { checkProof } from "./proof.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
@@ -19,6 +21,18 @@ export interface Settlement {
 
 /** Event of what a person decided. */
 const SETTLED = "run.settled";
+
+const Decision = z.object({ as: z.string(), because: z.string() });
+
+/** What people have decided about a run, oldest first; it outlives a resume. */
+export const settlementsOf = (
+  { store }: Pick<Shop, "store">,
+  runId: string,
+): readonly { readonly at: string; readonly as: string; readonly because: string }[] =>
+  store.events(runId, { types: [SETTLED] }).flatMap(({ at, data }) => {
+    const decision = Decision.safeParse(data);
+    return decision.success ? [{ at, ...decision.data }] : [];
+  });
 
 /**
  * A person decides what has become of a run that no evidence decides: one that is lost or ambiguous, or one whose stop was
@@ -74,9 +88,10 @@ function requireOpen({ id, state, reason }: Run, unseen: string | undefined): vo
     "RUN_DECIDED",
     `Run ${id} is ${state}${reason === state ? "" : ` (${reason})`}: there is nothing for a person to decide`,
     {
-      hint:
-        "only runs that are lost or ambiguous can be settled, and those whose machine does not answer after a stop: " +
-        `understudy run stop ${id}`,
+      hint: TERMINAL_STATES.includes(state)
+        ? `see it: understudy run show ${id}`
+        : "only runs that are lost or ambiguous can be settled, and those whose machine does not answer after a stop: " +
+          `understudy run stop ${id}`,
     },
   );
 }
@@ -85,8 +100,17 @@ async function requireProof(shop: Shop, run: Run): Promise<void> {
   const detail = await missingProof(shop, run);
   if (detail === undefined) return;
   throw new UserError("PROOF_MISSING", `Run ${run.id} has not succeeded: ${detail}`, {
-    hint: `go on with it: understudy run resume ${run.id}; or settle it as failed`,
+    hint: withoutProof(run),
   });
+}
+
+// Only one that has ended can be resumed.
+function withoutProof(run: Run): string {
+  const { id, state } = run;
+  if (TERMINAL_STATES.includes(state)) {
+    return `go on with it: understudy run resume ${id}; or settle it as failed`;
+  }
+  return `it is settled by itself once its machine answers: understudy run watch ${id}; ${goneHint(run)}`;
 }
 
 async function missingProof(shop: Shop, run: Run): Promise<string | undefined> {
@@ -113,7 +137,7 @@ function decide(
   const attempt = openAttempt(shop, run);
   if (attempt) {
     const evidence = { detail: `settled by hand as ${as}: ${because}`, proof: "", notes: attempt.evidence };
-    shop.store.endAttempt(lease, attempt.number, { reason: "unknown", exitCode: null, evidence });
+    shop.store.endAttempt(lease, attempt.number, { reason: `settled_${as}`, exitCode: null, evidence });
   }
   const sight = unseen === undefined ? {} : { unseen };
   shop.store.appendEvent(lease, { type: SETTLED, data: { from: run.state, as, because, ...sight } });

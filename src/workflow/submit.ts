@@ -71,13 +71,17 @@ async function settle(shop: Shop, lease: Lease, run: Run, sending: Sending): Pro
   const found = await launcher.find(plan);
   if (found.outcome === "found") {
     const all = await completed(run, sending, found);
-    if ("open" in all) return move(shop, lease, run, { to: "ambiguous", reason: all.open });
+    if ("open" in all) {
+      note(shop, lease, attempt, { unanswered: all.open });
+      return move(shop, lease, run, { to: "ambiguous", reason: all.open });
+    }
     const { refs, note: words } = all;
     keepShortfall(shop, lease, attempt, words);
-    shop.store.updateAttempt(lease, attempt.number, { refs });
+    shop.store.updateAttempt(lease, attempt.number, { refs, evidence: null });
     return accepted(shop, lease, run, { refs, words });
   }
   if (found.outcome === "unavailable") {
+    note(shop, lease, attempt, { unanswered: found.reason });
     return move(shop, lease, run, {
       to: "ambiguous",
       reason: `it is not known whether the job exists: ${found.reason}`,
@@ -88,7 +92,7 @@ async function settle(shop: Shop, lease: Lease, run: Run, sending: Sending): Pro
   const since = notesOf(attempt).unclaimedSince ?? now;
   const until = since + paceOf(jobOf(run).profile).lag;
   if (now < until) {
-    note(shop, lease, attempt, { unclaimedSince: since });
+    note(shop, lease, attempt, { unclaimedSince: since, unanswered: undefined });
     const when = new Date(until).toISOString();
     const reason = `no trace of the job yet; if there is none by ${when} it was not accepted`;
     return move(shop, lease, run, { to: "ambiguous", reason });
@@ -134,12 +138,14 @@ async function send(shop: Shop, lease: Lease, run: Run, { launcher, plan, attemp
   const { refused } = notesOf(attempt);
   const sent = note(shop, lease, attempt, {
     unclaimedSince: undefined,
+    unanswered: undefined,
     refused: refused && { ...refused, sentAgain: true },
   });
   const answer = await launcher.submit(plan);
   // Who interrupts this program does not give up the run, whatever a launcher makes of it.
   if (answer.outcome === "rejected") shop.signal.throwIfAborted();
   if (answer.outcome === "ambiguous") {
+    note(shop, lease, sent, { unanswered: answer.reason });
     return move(shop, lease, run, { to: "ambiguous", reason: answer.reason });
   }
   if (answer.outcome === "rejected" && answer.taken !== undefined) {
@@ -187,7 +193,7 @@ function rejected(shop: Shop, lease: Lease, run: Run, { attempt, answer }: Refus
   note(shop, lease, attempt, { refused: { since, tries, nextAt, why, reason, sentAgain: false } });
   return move(shop, lease, run, {
     to: "waiting",
-    reason: `${reason}; tried ${tries === 1 ? "once" : `${tries} times`} since ${new Date(since).toISOString()}, next try at ${new Date(nextAt).toISOString()}`,
+    reason: `${reason}; tried ${tries === 1 ? "once" : `${tries} times`} since ${new Date(since).toISOString()}, next try at ${new Date(nextAt).toISOString()}, by whoever watches`,
   });
 }
 

@@ -23,7 +23,7 @@ import { note, notesOf } from "./watch-notes.ts";
 import { paceOf } from "./watch-pace.ts";
 import { hasProgress } from "./watch-progress.ts";
 
-/** `watch`: do what follows. `look`: only record what has become of the job; start nothing and do not count as a watcher. */
+/** `watch`: do what follows. `look`: only record what has become of the job; start nothing. */
 export type Purpose = "watch" | "look";
 
 /** What was seen of an attempt, before its run was taken hold of. */
@@ -81,7 +81,7 @@ export const watchAttempt = async (shop: Shop, lease: Lease, look: Look): Promis
     return { run, lines: [] };
   }
   const isLive = observation.phase === "live";
-  if (isLive && purpose === "watch") shop.store.markSeen(lease);
+  if (isLive) shop.store.markSeen(lease);
   const where = { files: launcher.artifacts(ref), ref };
   const lines = await takeIn(shop, lease, look, { read: look.read ?? readEvents(launcher, ref), where });
   if (isLive) return { run: await whileLive(shop, lease, look, launcher), lines };
@@ -159,7 +159,7 @@ async function whileLive(
   const seen = note(shop, lease, attempt, { absentSince: undefined, endedSince: undefined });
   if (run.stopRequested || givenUp(shop, run)) {
     await passOnStop(shop, lease, { run, attempt: seen, launcher });
-    const reason = run.stopNow ? "is being ended without a save" : "asked to save and stop";
+    const reason = run.stopNow ? "is being ended without waiting for a save" : "asked to save and stop";
     return move(shop, lease, run, { to: "cancelling", reason: warned(reason, observation) });
   }
   const change = liveState({

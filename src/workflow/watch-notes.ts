@@ -13,9 +13,11 @@ export const Notes = z.looseObject({
   endedSince: Time.optional(),
   /** Its marker was looked for and nobody had it, since then. */
   unclaimedSince: Time.optional(),
+  /** Why it is not known whether its job exists, when its machine was asked last. */
+  unanswered: z.string().optional(),
   /** The stop was passed on to its jobs. */
   cancelSent: z.boolean().optional(),
-  /** They were told to end without a save. */
+  /** They were told to end without waiting for a save. */
   endSent: z.boolean().optional(),
   /** Certainly not accepted, to be tried again. */
   refused: z

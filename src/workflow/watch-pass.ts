@@ -2,6 +2,7 @@ import { messageOf } from "../core/errors.ts";
 import type { Launcher, Observation } from "../launch/index.ts";
 import { EVENTS_STREAM, type Attempt, type RunHead } from "../track/index.ts";
 import { advanceRun } from "./advance.ts";
+import { hasten } from "./hasten.ts";
 import { withLease } from "./lease.ts";
 import { keepSharedLook, toldOf } from "./shared-look.ts";
 import type { Shop } from "./shop.ts";
@@ -73,8 +74,8 @@ export const lookAtGroup = async (
     if (found.changed && isOver) hurry(group, shop.clock.now());
   };
   const same = (id: string): void => {
-    if (!isOver) unchanged.push(id);
-    else if (purpose === "watch") shop.store.markAllSeen([id]);
+    if (isOver) shop.store.markAllSeen([id]);
+    else unchanged.push(id);
   };
   const works = watched.map(async (one, at) => {
     const observation = sights[at];
@@ -82,7 +83,7 @@ export const lookAtGroup = async (
     const work = async (): Promise<void> => {
       shop.signal.throwIfAborted();
       if (!once && observation !== undefined && shop.clock.now() - askedAt > FRESH) return;
-      const found = await lookOrTrouble(shop, watcher, one, { purpose, observation, open });
+      const found = await lookOrTrouble(shop, watcher, one, { purpose, once, observation, open });
       if (found === SAME) same(one.head.id);
       take(found === SAME ? asBefore(one.head, { warning: warningOf(observation) }) : found);
     };
@@ -90,7 +91,7 @@ export const lookAtGroup = async (
   });
   await (once ? Promise.all(works) : patiently(shop, works));
   isOver = true;
-  if (purpose === "watch") shop.store.markAllSeen(unchanged);
+  shop.store.markAllSeen(unchanged);
   const asked = sights.filter((sight) => sight !== undefined);
   schedule(group, shop.clock.now(), {
     unavailable: asked.length > 0 && asked.every(({ phase }) => phase === "unavailable"),
@@ -106,6 +107,7 @@ const SAME = Symbol("same");
 
 interface RunSight {
   readonly purpose: Purpose;
+  readonly once: boolean;
   readonly observation: Observation | undefined;
   readonly open: () => Promise<Launcher>;
 }
@@ -138,8 +140,7 @@ async function lookAtRun(
   const { purpose, observation } = look;
   const [ref] = refs;
   if (attempt === undefined || ref === undefined || observation === undefined) {
-    if (purpose === "look" || isResting(shop, head, attempt)) return asBefore(head);
-    return advanced(shop, head, purpose);
+    return purpose === "look" ? asBefore(head) : lookAtUnsent(shop, head, { attempt, once: look.once });
   }
   // Nothing follows from an answer that is none: not even the run's lease is taken.
   if (observation.phase === "unavailable") return asBefore(head, { unavailable: observation.detail });
@@ -152,6 +153,16 @@ async function lookAtRun(
   const position = shop.store.cursor(head.id, EVENTS_STREAM);
   const { hasLines, read } = await peekEvents(readEvents(launcher, ref), position);
   return hasLines ? advanced(shop, head, purpose, { marker, observation, read }) : SAME;
+}
+
+async function lookAtUnsent(
+  shop: Shop,
+  head: RunHead,
+  { attempt, once }: { readonly attempt: Attempt | undefined; readonly once: boolean },
+): Promise<RunLook> {
+  // Who looks only once is not there when the next try would come.
+  const isHurried = once && (await hasten(shop, head));
+  return !isHurried && isResting(shop, head, attempt) ? asBefore(head) : advanced(shop, head, "watch");
 }
 
 const isUncounted = (shop: Shop, { id, kind, state }: RunHead): boolean =>
@@ -194,7 +205,9 @@ function isResting(shop: Shop, head: RunHead, attempt: Attempt | undefined): boo
 }
 
 async function advanced(shop: Shop, head: RunHead, purpose: Purpose, sight?: Sight): Promise<RunLook> {
-  const { run, lines, heldBy, unavailable } = await advanceRun(shop, head.id, purpose, sight);
+  const advance = await advanceRun(shop, head.id, purpose, sight);
+  const { run, lines, heldBy } = advance;
+  const unavailable = advance.unavailable ?? advance.unanswered;
   const { id, state, reason } = run;
   const changed = state !== head.state || reason !== head.reason || lines.length > 0;
   const warning = warningOf(sight?.observation);

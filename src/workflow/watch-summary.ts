@@ -1,13 +1,17 @@
+import { exists } from "../core/files.ts";
 import { TERMINAL_STATES, type Attempt, type Run } from "../track/index.ts";
 import { budgetStates, nextAttemptAt, type BudgetState } from "./budgets.ts";
 import { attemptsSinceResume } from "./end-attempt.ts";
 import { lookAtRuns, type Ask, type Sighting } from "./look-at-runs.ts";
-import { outlook, staleSince } from "./outlook.ts";
+import { outlook, staleSince, type OutlookOptions } from "./outlook.ts";
+import { reportPath } from "./report-run.ts";
 import { lockOf } from "./run-lock.ts";
 import type { Shop } from "./shop.ts";
 import { refsOf } from "./submit.ts";
+import { TEST_OPENED } from "./test-opened.ts";
 import { notesOf } from "./watch-notes.ts";
 import { paceOf } from "./watch-pace.ts";
+import { readWatchers } from "./watch-sign.ts";
 import { shortfallOf } from "./watch-shortfall.ts";
 
 /** What a person wants to know of a run. */
@@ -45,35 +49,69 @@ export const summariesOf = async (
 ): Promise<readonly RunSummary[]> => {
   const heads = shop.store.watchedRuns().filter(({ id, state }) => isAsked(ids, id) && state !== "blocked");
   const seen = await lookAtRuns(shop, heads, ask);
+  const isWatched = await readWatchers(shop);
   const runs =
     ids === undefined
       ? shop.store.listRuns(kind === undefined ? {} : { kind })
       : ids.map((id) => shop.store.getRun(id));
-  return runs.map((run) => summaryOf(shop, run, seen.get(run.id)));
+  return Promise.all(
+    runs.map(async (run) => {
+      const sighting = seen.get(run.id) ?? NOTHING_SEEN;
+      const evaluation = await evaluationOf(shop, run);
+      return summaryOf(shop, run, {
+        ...sighting,
+        evaluation,
+        watched: sighting.watched || isWatched(run.id),
+      });
+    }),
+  );
 };
 
 const isAsked = (ids: readonly string[] | undefined, id: string): boolean => ids?.includes(id) ?? true;
 
-function summaryOf(shop: Shop, run: Run, sighting: Sighting | undefined): RunSummary {
+interface Known extends Sighting {
+  readonly evaluation: OutlookOptions["evaluation"];
+}
+
+// Only what comes after a training needs it.
+async function evaluationOf(shop: Shop, { id, kind, state }: Run): Promise<OutlookOptions["evaluation"]> {
+  if (kind !== "train" || state !== "succeeded") return undefined;
+  const begun = shop.store.events(id, { types: [TEST_OPENED], limit: 1 }).length > 0;
+  const report = reportPath(shop, id);
+  return { begun, report: begun && (await exists(report)) ? report : null };
+}
+
+function summaryOf(shop: Shop, run: Run, known: Known): RunSummary {
   const attempts = shop.store.attempts(run.id);
   const now = shop.clock.now();
   const isOver = TERMINAL_STATES.includes(run.state);
-  const seen = (isOver ? undefined : sighting) ?? NOTHING_SEEN;
+  const { evaluation } = known;
+  const seen = isOver ? NOTHING_SEEN : known;
   const { unavailable, warning, trouble, watched } = seen;
   const current = attempts.at(-1);
   const lookedAt = unavailable === null && trouble === null ? lookedAtOf(current, seen) : null;
   const lastSeen = later(staleSince(run, current), lookedAt);
-  const watchedMilliseconds = isOver ? 0 : watchedFor(run);
+  const freshMilliseconds = isOver ? 0 : freshFor(run);
+  const unavailableAt = seen.own ? null : seen.askedAt;
   const shortfall = isOver ? null : shortfallOf(shop, run, attempts);
   const parent = parentOf(shop, run);
   const since = attemptsSinceResume(shop, run, attempts);
-  const about = { watchedMilliseconds, watched, lookedAt, unavailable, shortfall, parent };
+  const about = {
+    freshMilliseconds,
+    watched,
+    lookedAt,
+    unavailable,
+    unavailableAt,
+    shortfall,
+    parent,
+    evaluation,
+  };
   return {
     run,
     attempts,
     next: outlook(run, now, current, about),
     lastSeen,
-    isStale: unavailable !== null || (lastSeen !== null && now - Date.parse(lastSeen) >= watchedMilliseconds),
+    isStale: unavailable !== null || (lastSeen !== null && now - Date.parse(lastSeen) >= freshMilliseconds),
     nextTryAt: isOver ? null : nextTryAt(since, current),
     budgets: budgetStates(since, now),
     unavailable,
@@ -92,6 +130,7 @@ const NOTHING_SEEN: Sighting = {
   warning: null,
   trouble: null,
   askedAt: null,
+  own: false,
   watched: false,
 };
 
@@ -108,7 +147,7 @@ const later = (a: string | null, b: string | null): string | null => {
 };
 
 // Who watches looks that often at least; a lock that cannot be read is a trouble told elsewhere.
-function watchedFor(run: Run): number {
+function freshFor(run: Run): number {
   try {
     return 2 * paceOf(lockOf(run).job.profile).slowest + 11_000;
   } catch {

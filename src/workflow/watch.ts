@@ -5,6 +5,7 @@ import { groupFor, newWatcher, watchedOf, type Group, type Watched, type Watcher
 import { gateOf } from "./watch-parent.ts";
 import { asBefore, type RunLook } from "./watch-look.ts";
 import { lookAtGroup } from "./watch-pass.ts";
+import { whileWatching } from "./watch-sign.ts";
 import { patiently, sleepUnless, track } from "./watch-work.ts";
 
 export interface WatchRequest {
@@ -51,20 +52,30 @@ const STORE_TICK = 5000;
  * when no run is left; rejects with the signal's reason when aborted, and all runs go on.
  */
 export const watchRuns = async (shop: Shop, request: WatchRequest = {}): Promise<WatchEnd> => {
+  const work = async (): Promise<WatchEnd> => watchUntilDone(shop, request);
+  const goesOn = request.once !== true && request.purpose !== "look";
+  return goesOn ? whileWatching(shop, request.runs ?? null, work) : work();
+};
+
+async function watchUntilDone(shop: Shop, request: WatchRequest): Promise<WatchEnd> {
   const watcher = newWatcher();
   const ever = new Set<string>(request.runs?.map((id) => shop.store.getRun(id).id));
+  const told = new Map([...ever].map((id) => [id, wordsOf(shop.store.getRun(id))]));
   const troubles = new Map<string, string>();
   const unseen = new Map<string, string>();
   try {
     for (;;) {
       shop.signal.throwIfAborted();
       const pass = await watchPass(shop, watcher, request);
-      for (const { id, trouble, unavailable } of pass.looks) {
+      for (const look of pass.looks) {
+        const { id, trouble, unavailable } = look;
         ever.add(id);
+        told.set(id, wordsOf(look));
         keep(troubles, id, trouble);
         keep(unseen, id, unavailable);
       }
-      if (pass.looks.length > 0) request.onPass?.(pass);
+      const looks = [...pass.looks, ...endedElsewhere(shop, ever, told)];
+      if (looks.length > 0) request.onPass?.({ ...pass, looks });
       if (request.once || (pass.live === 0 && !request.stay)) break;
       await sleepUnless(shop, pass.wait, [...watcher.working.values()]);
     }
@@ -73,7 +84,21 @@ export const watchRuns = async (shop: Shop, request: WatchRequest = {}): Promise
     await Promise.all([...watcher.working.values(), ...watcher.keeping.values()]);
   }
   return { runs: [...ever].map((id) => shop.store.getRun(id)), troubles, unseen };
-};
+}
+
+const wordsOf = ({ state, reason }: Pick<Run, "state" | "reason">): string => `${state}: ${reason}`;
+
+// Another command may record an end first: then no look comes to it.
+function endedElsewhere(shop: Shop, ever: ReadonlySet<string>, told: Map<string, string>): RunLook[] {
+  const live = new Set(shop.store.watchedRuns().map(({ id }) => id));
+  return [...ever].flatMap((id) => {
+    if (live.has(id)) return [];
+    const run = shop.store.getRun(id);
+    if (told.get(id) === wordsOf(run)) return [];
+    told.set(id, wordsOf(run));
+    return [{ ...asBefore(run), changed: true }];
+  });
+}
 
 function keep(words: Map<string, string>, id: string, text: string | null): void {
   if (text === null) words.delete(id);

@@ -29,6 +29,27 @@ describe("markers", () => {
   );
 });
 
+describe("a Slurm profile", () => {
+  it.each([
+    { memory: "0" },
+    { memory: "64000" },
+    { memory: "900GB" },
+    { gres: "none" },
+    { gres: "gpu:8" },
+    { gres: "gres:gpu:h100:8,nvme:1" },
+    { gres: "gpu:a100_3g.20gb:1" },
+    { gres: "gpu:h100" },
+    { gres: "bandwidth:ib:4G" },
+    { exclude: ["n[11-12,14]"] },
+    { constraint: "a100&ib|h100" },
+    { extra: ["--comment=two words"] },
+  ])("takes what Slurm takes: %j", (settings) => {
+    const paths = { data: "/d", models: "/m", env: "/e", runs: "/r" };
+    const profile = { schemaVersion: 1, kind: "slurm", time: "1:00:00", paths, ...settings };
+    expect(LauncherProfile.safeParse(profile).error).toBeUndefined();
+  });
+});
+
 describe("shellQuote", () => {
   it.each(["", "plain", "a b", "it's", '"$HOME`x`"', "line\nbreak", "ünï", "-n", "a\\b", "*"])(
     "is read back unchanged: %j",
@@ -167,6 +188,19 @@ describe("a profile with mistakes", () => {
       "an option of sbatch that is none",
       `${SLURM}time: "1:00:00"\nextra: [mail]\n`,
       ["extra[0]: must be one long sbatch option"],
+    ],
+    [
+      "words that Slurm cannot read",
+      `${SLURM}time: soon\nmemory: lots\ngres: gpu:h100:eight\nsignalSeconds: 70000\npartition: two words\nqos: ""\nexclude: [n7;rm]\n`,
+      [
+        '4:1 time: must be a Slurm time such as 12:00:00 or 2-00:00:00, not "soon"',
+        '5:1 memory: must be a whole number and K, M, G or T such as 900G, or 0 for all of the node, not "lots"',
+        '6:1 gres: must be NAME:COUNT or NAME:TYPE:COUNT such as gpu:h100:8, several with commas, not "gpu:h100:eight"',
+        "7:1 signalSeconds: too big: expected number to be <=65535, not 70000",
+        '8:1 partition: must be one word, not "two words"',
+        '9:1 qos: must be one word, not ""',
+        '10:11 exclude[0]: must be the name of a node such as n7 or n[11-12], not "n7;rm"',
+      ],
     ],
     [
       "an engine that is none",

@@ -90,7 +90,7 @@ const always = (name: string): Readonly<Record<ResultName, string>> => ({
 });
 const TABLE: Readonly<Record<Cause, Readonly<Record<ResultName, string>>>> = {
   silent: { ...own, none: "node_lost" },
-  completed: { ...own, none: "evidence_missing" },
+  completed: { ...own, none: "result_missing" },
   failed: { ...own, none: "node_lost" },
   preempted: always("preempted"),
   node_fail: always("node_lost"),

@@ -5,6 +5,7 @@ import { packDataset } from "../../src/dataset/index.ts";
 import { TERMINAL_STATES } from "../../src/track/index.ts";
 import { evaluateRun, followToSuccess, lockOf, startRun } from "../../src/workflow/index.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
+import { summariesOf } from "../../src/workflow/watch-summary.ts";
 import { expectedTurns, makeDataStage, packOnce, prepared, trained } from "./data-stage.ts";
 import { until, type Stage } from "./support.ts";
 
@@ -52,7 +53,16 @@ describe("evaluateRun", { timeout: 300_000 }, () => {
     for (const kind of ["score", "infer", "measure"]) expect(worked(stage, kind)).toHaveLength(6);
     const starts = stage.log("starts.log");
     expect(starts).toHaveLength(4);
+    // What is shown while a job works is that job, not the work before it.
+    const shown = stage.said.flatMap((one) => (one.type === "detail" ? [one.text] : []));
+    expect(shown).toContainEqual(expect.stringMatching(`^${RUN}-infer-1 is `));
+    expect(JSON.stringify(stage.said)).not.toContain("were there already");
     expect(await evaluateRun(shop, RUN)).toEqual(evaluation);
+    const all = 3 * 3 * expectedTurns();
+    const text = `all ${all} rows were there already (from an earlier evaluation of this run): nothing is done again`;
+    expect(stage.said).toContainEqual({ type: "note", text });
+    const [summary] = await summariesOf(shop, [RUN]);
+    expect(summary?.next).toMatch(/^its evaluation was begun and has no report yet/);
     expect(stage.log("starts.log")).toEqual(starts);
     expect(states(shop)).toEqual([
       `${RUN} succeeded`,

@@ -24,6 +24,11 @@ describe("an evaluation of a run that still trains", { timeout: 300_000 }, () =>
     });
     expect(shop.store.listRuns().map(({ id }) => id)).toEqual([RUN]);
     // One that has ended is not waited for.
-    await expect(evaluateRun(shop, RUN)).rejects.toMatchObject({ code: "RUN_NOT_TRAINED", actor: "user" });
+    await expect(evaluateRun(shop, RUN)).rejects.toMatchObject({
+      code: "RUN_NOT_TRAINED",
+      actor: "user",
+      message: `The training of run ${RUN} is not complete: it is cancelled, and only a complete one is evaluated`,
+      hint: expect.stringContaining(`understudy run resume ${RUN} -f`),
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RUN_STATES, TERMINAL_STATES, type Run } from "../../src/track/index.ts";
-import { outlook } from "../../src/workflow/index.ts";
+import { outlook, type OutlookOptions } from "../../src/workflow/outlook.ts";
 
 const SEEN = "2026-01-31T10:15:00.000Z";
 
@@ -39,6 +39,42 @@ describe("outlook", () => {
     expect(outlook(run("failed"), at(0))).toContain("run resume smoke");
   });
 
+  it("names for an ambiguous run what helps, and nothing that is refused", () => {
+    for (const watched of [false, true]) {
+      const words = outlook(run("ambiguous"), at(0), undefined, { watched });
+      expect(words).toContain(
+        "if its machine is gone for good: understudy run settle smoke --as failed --because TEXT",
+      );
+      expect(words).not.toContain("run resume");
+    }
+    const stopping = outlook({ ...run("ambiguous"), stopRequested: true }, at(0));
+    expect(stopping).toContain("settle smoke --as cancelled");
+  });
+
+  it("names the report of a run that was evaluated, and an evaluation that was not finished", () => {
+    const after = (evaluation: OutlookOptions["evaluation"]): string =>
+      outlook(run("succeeded"), at(0), undefined, { evaluation });
+    expect(after({ begun: true, report: "/state/reports/smoke/index.html" })).toBe(
+      "done; its report: /state/reports/smoke/index.html",
+    );
+    expect(after({ begun: true, report: null })).toMatch(/^its evaluation was begun and has no report yet/);
+    expect(after({ begun: false, report: null })).toMatch(/^compare its checkpoints/);
+  });
+
+  it("tells an earlier answer from one of now, and says a trouble once", () => {
+    const unavailable = "CredentialsProviderError";
+    const blind = (changes: Partial<Run>, options: OutlookOptions): string =>
+      outlook({ ...run("starting", null), ...changes }, at(0), undefined, { unavailable, ...options });
+    expect(blind({}, {})).toBe(
+      `it has not been seen yet: it cannot be looked at now (${unavailable}); nothing is concluded from that`,
+    );
+    const earlier = blind({}, { unavailableAt: SEEN });
+    expect(earlier).toContain(`when another command asked, at ${SEEN} (${unavailable})`);
+    expect(earlier).toContain("understudy run show smoke --fresh");
+    expect(earlier).not.toContain("now (");
+    expect(blind({ reason: `waits: ${unavailable}` }, {})).not.toContain(unavailable);
+  });
+
   it("tells a person how to decide about a lost run", () => {
     const words = outlook(run("lost"), at(0));
     expect(words).toContain("a person has to decide");
@@ -58,7 +94,9 @@ describe("outlook", () => {
   });
 
   it("says since when nobody watches, and what to do", () => {
-    expect(outlook(run("running"), at(14))).toBe("somebody watches it");
+    expect(outlook(run("running"), at(14), undefined, { watched: true })).toBe("somebody watches it");
+    // It was seen just now by one that looked once: nobody goes on with it.
+    expect(outlook(run("running"), at(1))).toMatch(/^the job goes on by itself; nobody watches/);
     expect(outlook(run("running"), at(61))).toContain(`stale since ${SEEN}`);
     expect(outlook(run("running"), at(61))).toContain("run watch smoke");
     // Who only looked has seen it, and does nothing for it.
@@ -74,8 +112,6 @@ describe("outlook", () => {
     expect(outlook(run("starting", null), at(0))).toMatch(/^the job goes on by itself; nobody watches/);
     const attempt = { startedAt: new Date(at(5)).toISOString() };
     expect(outlook(run("running"), at(6), attempt)).toMatch(/^the job goes on by itself; nobody watches/);
-    expect(outlook(run("running", new Date(at(7)).toISOString()), at(8), attempt)).toBe(
-      "somebody watches it",
-    );
+    expect(outlook(run("running"), at(60), attempt)).not.toContain("stale since");
   });
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { markedProcesses } from "../../src/launch/supervisor.ts";
 import { quickstart } from "../../src/workflow/index.ts";
+import { summariesOf } from "../../src/workflow/watch-summary.ts";
 import { makeDataStage, packOnce } from "./data-stage.ts";
 import { until, type Stage } from "./support.ts";
 
@@ -38,6 +39,11 @@ describe("quickstart", { timeout: 300_000 }, () => {
     expect(second.runId).not.toBe(first.runId);
     // The same weights again: trained anew, but every row is found.
     expect(stage.log("starts.log").slice(starts)).toEqual([`${second.runId} 1`]);
+    expect(JSON.stringify(stage.said)).toContain(
+      `rows were there already (from run ${first.runId}): nothing`,
+    );
+    const [summary] = await summariesOf(shop, [second.runId]);
+    expect(summary?.next).toBe(`done; its report: ${second.path}`);
   });
 
   it("goes on with the run of its journal, even when that run was never recorded", async () => {

@@ -3,10 +3,12 @@ import { RemoteError } from "../../src/core/errors.ts";
 import { markerOf } from "../../src/launch/index.ts";
 import { advanceRun } from "../../src/workflow/advance.ts";
 import { resumeRun, startRun, stopRun } from "../../src/workflow/runs.ts";
-import { settleRun } from "../../src/workflow/settle.ts";
+import { endWords } from "../../src/track/index.ts";
+import { runLogs } from "../../src/workflow/logs.ts";
+import { settlementsOf, settleRun } from "../../src/workflow/settle.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
 import { summariesOf } from "../../src/workflow/watch-summary.ts";
-import { ended, save, scriptedStage, type ScriptedStage } from "./scripted.ts";
+import { ended, save, say, scriptedStage, type ScriptedStage } from "./scripted.ts";
 
 const RUN = "20260131-101500-lost-ab12";
 const because = "the node was reinstalled";
@@ -57,7 +59,7 @@ describe("settling by hand", () => {
       code: "PROOF_MISSING",
     });
     await settleRun(shop, { runId: RUN, as: "cancelled", because });
-    expect(shop.store.attempts(RUN)).toMatchObject([{ reason: "unknown" }]);
+    expect(shop.store.attempts(RUN)).toMatchObject([{ reason: "settled_cancelled" }]);
     expect(shop.store.getRun(RUN).state).toBe("cancelled");
   });
 
@@ -87,10 +89,73 @@ describe("settling by hand", () => {
       expect(await settleRun(shop, settlement)).toMatchObject({ state: as });
       const [event] = shop.store.events(RUN, { types: ["run.settled"] });
       expect(event?.data).toEqual({ from: "starting", as, because, unseen: "no route to host" });
-      expect(shop.store.attempts(RUN)).toMatchObject([{ reason: "unknown" }]);
+      expect(shop.store.attempts(RUN)).toMatchObject([{ reason: `settled_${as}` }]);
       expect((await resumeRun(shop, RUN)).state).toBe("starting");
     },
   );
+
+  it("names nothing that is then refused when the answer of an ambiguous run was lost", async () => {
+    const { far, shop: open, job } = await scriptedStage();
+    const shop = open();
+    far.submits.push({ outcome: "ambiguous", reason: "the connection was lost" });
+    await startRun(shop, job(RUN));
+    const gone = `if its machine is gone for good: understudy run settle ${RUN} --as failed --because TEXT`;
+    for (const refused of [
+      settleRun(shop, { runId: RUN, as: "succeeded", because: "x" }),
+      resumeRun(shop, RUN),
+    ]) {
+      const error: unknown = await refused.catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ hint: expect.stringContaining(gone) });
+      expect(error).toMatchObject({ hint: expect.not.stringContaining("run resume") });
+    }
+    const [seen] = await summariesOf(shop, [RUN]);
+    expect(seen?.next).toContain(gone);
+    await settleRun(shop, { runId: RUN, as: "failed", because });
+    // Of one that has ended no stop is advised.
+    await expect(settleRun(shop, { runId: RUN, as: "failed", because })).rejects.toMatchObject({
+      hint: `see it: understudy run show ${RUN}`,
+    });
+  });
+
+  it("is said of the attempt with its reason, and stays with the run after a resume", async () => {
+    const { far, shop: open, job } = await scriptedStage();
+    const shop = open();
+    far.submits.push({ outcome: "ambiguous", reason: "the connection was lost" });
+    await startRun(shop, job(RUN));
+    await settleRun(shop, { runId: RUN, as: "cancelled", because: "host away" });
+    await resumeRun(shop, RUN);
+    say(far, RUN, { attempt: 2, type: "started", host: "n1" });
+    far.files.set(`${RUN}/attempts/2/log.txt`, Buffer.from("hello\n"));
+    const texts: string[] = [];
+    for await (const { text } of runLogs(shop, { runId: RUN, follow: false })) texts.push(text);
+    expect(texts).toEqual([
+      "--- attempt 2, after attempt 1: settled by hand as cancelled: host away ---",
+      "hello",
+    ]);
+    expect(shop.store.attempts(RUN).map(endWords)).toEqual(["settled by hand as cancelled: host away", null]);
+    expect(settlementsOf(shop, RUN)).toMatchObject([{ as: "cancelled", because: "host away" }]);
+  });
+
+  it("is carried out though who decided was killed in the middle", async () => {
+    const { far, shop: open, job } = await scriptedStage();
+    const shop = open();
+    far.submits.push({ outcome: "ambiguous", reason: "the connection was lost" });
+    await startRun(shop, job(RUN));
+    const killed = {
+      ...shop.store,
+      transition: () => {
+        throw new Error("killed");
+      },
+    };
+    await expect(
+      settleRun({ ...shop, store: killed }, { runId: RUN, as: "failed", because }),
+    ).rejects.toThrow("killed");
+    expect((await advanceRun(shop, RUN)).run).toMatchObject({
+      state: "failed",
+      reason: expect.stringContaining(because),
+    });
+    expect(far.asked.plans).toHaveLength(1);
+  });
 
   it("leaves a run alone that can be seen, though it does not stop", async () => {
     const { far, shop: open, job } = await scriptedStage();

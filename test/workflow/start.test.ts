@@ -79,7 +79,7 @@ describe("run start", { timeout: 60_000 }, () => {
     const forced = await run(stage, [...TINY, "--force", "--json"]);
     const told = await run(stage, [...TINY, "--force"]);
     expect(told.stderr).toMatch(/^on local: 1 process on this machine\n/);
-    expect(told.stderr).toContain("  disk    24.0 MB for 2 checkpoints of 12.0 MB\n");
+    expect(told.stderr).toContain("  disk    24.0 MB for 2 checkpoints of 12.0 MB; data, model");
     expect(told.stderr).toMatch(/warning: started although python: .* \(--force, recorded with the run\)\n$/);
     const value: { run: { id: string }; forced: string[] } = JSON.parse(forced.stdout);
     expect(value.forced).toEqual([expect.stringContaining("python: ")]);

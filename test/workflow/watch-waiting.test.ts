@@ -189,7 +189,7 @@ describe("what cannot be seen", () => {
   });
 
   it.each([
-    ["completed", "lost", "evidence_missing"],
+    ["completed", "lost", "result_missing"],
     ["failed", "recovering", "node_lost"],
   ] as const)("waits for the result of a %s job as long as files may lag", async (cause, state, reason) => {
     const { far, clock, shop: open, job } = await scriptedStage();
@@ -202,6 +202,8 @@ describe("what cannot be seen", () => {
     clock.forward(1);
     expect(await look(shop)).toBe(state);
     expect(reasons(shop)[0]).toBe(reason);
+    // The job is known: it is not said that there is no trace of it.
+    expect(shop.store.getRun(RUN).reason).not.toContain("no trace of the job");
   });
 
   it("takes a result and a checkpoint that arrive late", async () => {

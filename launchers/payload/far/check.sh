@@ -2,7 +2,7 @@
 # What a far machine is like, one fact a line (a word, then what was found). Changes nothing there. POSIX sh and coreutils.
 #
 #   check.sh [--python P] [--group G] [--engine E] [--image FILE] [--wheelhouse W] [--environment FOLDER] [--model FOLDER]
-#            [--gpus yes] [--folder F]...
+#            [--gpus yes] [--folder F]... [--pip-index yes] [--index URL] [--torch-index URL]
 #
 # Each question has a limit of its own: a driver or a mount that hangs costs seconds, not the answer.
 
@@ -43,6 +43,61 @@ python_facts() {
   else
     printf 'python-error %s\n' "$(printf '%s' "$said" | tail -n 1 | flat)"
   fi
+}
+
+# Which package indexes answer: any answer will do, a certificate that only pip trusts too. Those that the environment is going to
+# be made from: as pip is set up here, and torch's only where it is not. Where pip has a proxy of its own nothing can be told.
+INDEXES='
+import configparser, os, platform, ssl, sys, urllib.error, urllib.parse, urllib.request
+asks_pip, index, torch = sys.argv[1:]
+settings = {}
+config = os.environ.get("PIP_CONFIG_FILE")
+base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+places = ["/etc/xdg/pip/pip.conf", "/etc/pip.conf", "~/.pip/pip.conf", base + "/pip/pip.conf"]
+for place in [] if config == os.devnull else places + [config or ""]:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read(os.path.expanduser(place))
+    except configparser.Error:
+        continue
+    for section in ("global", "install"):
+        if parser.has_section(section):
+            settings.update({name.replace("_", "-"): value for name, value in parser.items(section)})
+for name, value in os.environ.items():
+    if name.startswith("PIP_") and value:
+        settings[name[4:].lower().replace("_", "-")] = value
+sources = [settings.get(name) for name in ("index-url", "extra-index-url", "find-links", "no-index")]
+urls = [index]
+if asks_pip and not settings.get("no-index"):
+    urls.append(settings.get("index-url") or "https://pypi.org/simple/")
+if not any(sources) and platform.machine() == "x86_64":
+    urls.append(torch)
+
+def reason(url):
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=8).close()
+    except urllib.error.HTTPError:
+        return None
+    except Exception as error:
+        error = getattr(error, "reason", error)
+        return None if isinstance(error, ssl.SSLError) else str(error) or type(error).__name__
+    return None
+
+for url in urls if not settings.get("proxy") else []:
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        continue
+    place = parts.netloc.rpartition("@")[2]
+    why = reason(urllib.parse.urlunsplit(parts._replace(netloc=place)))
+    print("index", place, "yes" if why is None else "no " + " ".join(why.split()), flush=True)
+'
+
+index_facts() {
+  [ -n "$pip_index$index$torch_index" ] || return 0
+  said=$(limited "$python" -c "$INDEXES" "$pip_index" "$index" "$torch_index" 2>/dev/null)
+  [ $? -ne 124 ] || said="$said
+index - no there was no answer within 20 s"
+  printf '%s\n' "$said" | sed -n '/^index /p'
 }
 
 gpu_facts() {
@@ -107,7 +162,7 @@ model_facts() {
 }
 
 main() {
-  python='' group='' engine='' image='' wheelhouse='' environment='' gpus='' model=''
+  python='' group='' engine='' image='' wheelhouse='' environment='' gpus='' model='' pip_index='' index='' torch_index=''
   echo "host $(uname -n)"
   echo "user $(id -un)"
   while [ $# -ge 2 ]; do
@@ -120,6 +175,9 @@ main() {
       --environment) environment=$2 ;;
       --gpus) gpus=$2 ;;
       --model) model=$2 ;;
+      --pip-index) pip_index=$2 ;;
+      --index) index=$2 ;;
+      --torch-index) torch_index=$2 ;;
       --folder) folder_fact "$2" ;;
     esac
     shift 2
@@ -139,9 +197,11 @@ main() {
   if [ -n "$image" ]; then if [ -r "$image" ]; then echo 'image yes'; else echo 'image no'; fi; fi
   if [ -n "$environment" ] && [ -r "$environment/_COMPLETE.json" ] && [ -x "$environment/bin/python" ]; then
     printf 'environment %s\n' "$(flat <"$environment/_COMPLETE.json")"
+    pip_index='' index='' torch_index=''
   fi
   model_facts
   [ -z "$python" ] || python_facts
+  [ -z "$python" ] || index_facts
   engine_fact
   if [ "$gpus" = yes ]; then gpu_facts; fi
   session_facts

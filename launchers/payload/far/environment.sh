@@ -318,13 +318,29 @@ install() {
   what=$1 code=$2
   shift 2
   echo "installing $what"
+  said_before=$(wc -c <"$own/log.txt")
   if [ -n "$wheelhouse" ] && [ "$elsewhere" = no ]; then
     only_folder
     set -- --no-index --find-links "$wheelhouse" "$@"
   fi
-  "$build/bin/python" -m pip install --no-input --no-cache-dir --progress-bar off --no-deps "$@" ||
-    failed_with "$code" "$what could not be installed"
+  "$build/bin/python" -m pip install --no-input --no-cache-dir --progress-bar off --no-deps "$@" && return
+  find_cut
+  failed_with "$code" "$cut$what could not be installed${cut:+)}"
 }
+
+# Sets `cut`: that what was tried last could not be fetched, which pip tells last as versions that do not fit; else empty.
+find_cut() {
+  cut=''
+  said=$(tail -c "+$((said_before + 1))" "$own/log.txt")
+  printf '%s\n' "$said" | grep -E -q "$no_connection" || return 0
+  printf '%s\n' "$said" | grep -q 'DO NOT MATCH THE HASHES' && return 0
+  # Without a line about it, where pip looks when it is not told.
+  place=$(printf '%s\n' "$said" | sed -n 's/^Looking in indexes: //p' | tail -n 1 | sed 's#//[^/ @]*@#//#g')
+  reason=$(printf '%s\n' "$said" | sed -n "s/.*\\(\\[Errno [-0-9]*\\] [A-Za-z ]*\\).*/\\1/p" | tail -n 1)
+  cut="there is no connection to ${place:-the package index} from there${reason:+: $reason} ("
+}
+
+no_connection='Retrying \(Retry|NewConnectionError|ConnectTimeoutError|Max retries exceeded|Temporary failure in name resolution'
 
 # pip adds the folders of its settings to the one it is given, --no-index or not.
 only_folder() {

@@ -72,7 +72,7 @@ class EventLog:
 
     def _append(self, event: dict[str, Any]) -> None:
         if self._fence is not None and self._fence.foreign():
-            raise Fenced(f"another attempt owns this run; `{event['type']}` is not said")
+            raise Fenced(f"another attempt owns this run, so this one writes nothing more (the next would have been: {event['type']})")
         append_line(self._path, event, durable=event["type"] in DURABLE)
 
 

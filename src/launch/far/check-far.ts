@@ -6,6 +6,7 @@ import { must } from "../transport/index.ts";
 import type { ExecOutcome, Transport } from "../transport/transport.ts";
 import { runScript } from "./ask.ts";
 import { diskChecks } from "./disk-checks.ts";
+import { environmentFolder, farDevice } from "./environment-folder.ts";
 import { parseFacts, type FarFacts } from "./facts.ts";
 import { cudaOfLock, gpuChecks } from "./gpu-checks.ts";
 import { parseGpus } from "./gpus.ts";
@@ -13,7 +14,8 @@ import { inputChecks } from "./input-checks.ts";
 import { lookAtInputs } from "./inputs.ts";
 import { machineChecks } from "./machine-checks.ts";
 import { modelChecks, unlistedModel } from "./model-checks.ts";
-import { diskNeeds } from "./needs.ts";
+import { indexChecks, indexQuestions } from "./index-checks.ts";
+import { diskNeeds, environmentNeed } from "./needs.ts";
 import { purgeCheck } from "./purge-check.ts";
 import { s3Checks } from "./s3-checks.ts";
 import { setupLines } from "./script.ts";
@@ -28,10 +30,17 @@ export const probeFar = async (
   profile: FarProfile,
   world: FarWorld,
 ): Promise<readonly Check[]> => {
-  const asked = await askFacts(t, profile, world, {});
+  const environment = await environmentFolder(profile, world.payload);
+  const asked = await askFacts(t, profile, world, {
+    environment: environment ?? undefined,
+    indexes: indexQuestions(profile, world),
+  });
+  const isMade = environment === null || asked.facts.environment !== null;
+  const needs = isMade ? [] : [environmentNeed(profile.paths.env, farDevice(profile))];
   return [
     ...(await commonChecks(asked, profile, { world, gpus: profile.processes })),
-    ...diskChecks(asked.facts, []),
+    ...(isMade ? [] : indexChecks(asked.facts.indexes)),
+    ...diskChecks(asked.facts, needs),
   ];
 };
 
@@ -131,13 +140,14 @@ function quietly(setup: readonly string[]): readonly string[] {
   return setup.length === 0 ? [] : ["exec 3>&1 1>&2", ...setupLines(setup), "exec 1>&3 3>&-"];
 }
 
-/** Folders of a job to ask about. */
+/** What to ask about besides the profile's own. */
 interface Folders {
+  readonly indexes?: readonly string[];
   readonly environment?: string | undefined;
   readonly model?: string | undefined;
 }
 
-function questions(profile: FarProfile, { environment, model }: Folders): readonly string[] {
+function questions(profile: FarProfile, { environment, model, indexes = [] }: Folders): readonly string[] {
   const { container, paths, group, wheelhouse, device, kind } = profile;
   const image = container?.image.startsWith("/") ? container.image : undefined;
   const { stage } = profile;
@@ -158,5 +168,6 @@ function questions(profile: FarProfile, { environment, model }: Folders): readon
   return [
     ...Object.entries(optional).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value])),
     ...folders.flatMap((folder) => ["--folder", folder]),
+    ...indexes,
   ];
 }

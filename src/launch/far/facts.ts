@@ -25,6 +25,15 @@ export interface FarFacts {
   readonly gpuLines: readonly string[];
   /** Of a model folder that was asked about; null when none was. */
   readonly model: ModelFact | null;
+  /** Package indexes that were asked about. */
+  readonly indexes: readonly IndexFact[];
+}
+
+export interface IndexFact {
+  /** `-` when it is not known which one it was. */
+  readonly host: string;
+  /** Why it cannot be reached; null when it answers. */
+  readonly reason: string | null;
 }
 
 export interface ModelFact {
@@ -83,9 +92,15 @@ export const parseFacts = (text: string): FarFacts => {
     engine: parseEngine(one("engine")),
     logind: Object.fromEntries(all("logind").map(assignment)),
     model: one("model") === null ? null : parseModel(said("model") === "yes", all),
+    indexes: all("index").flatMap(parseIndex),
     gpuLines: lines.filter((line) => /^(nvidia-smi|gpu|gpu-process|cuda) /.test(line)),
   };
 };
+
+function parseIndex(line: string): IndexFact[] {
+  const [, host, answer, reason = ""] = /^(\S+) (yes|no) ?(.*)$/.exec(line) ?? [];
+  return host === undefined ? [] : [{ host, reason: answer === "yes" ? null : reason }];
+}
 
 function parseModel(isThere: boolean, all: (word: string) => string[]): ModelFact {
   const files = all("model-file").flatMap((line): [string, number][] => {

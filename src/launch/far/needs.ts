@@ -52,10 +52,11 @@ function runText(bytes: number, saved: number | null): string {
     : `${saved} checkpoints × ${sizeText(Math.round(bytes / saved))}`;
 }
 
-function environmentNeed(folder: string, device: keyof typeof ENVIRONMENT): DiskNeed {
+/** Of a Python environment that is not made yet, below `folder`. */
+export const environmentNeed = (folder: string, device: keyof typeof ENVIRONMENT): DiskNeed => {
   const { bytes, files } = ENVIRONMENT[device];
   return { folder, bytes, files, text: `about ${sizeText(bytes)} for the Python environment` };
-}
+};
 
 function inputNeed(folder: string, role: JobInput["role"], absent: readonly JobInput[]): readonly DiskNeed[] {
   const own = absent.filter((input) => input.role === role);

@@ -47,7 +47,8 @@ export const prepareEnvironment = async (
       await options.world.clock.sleep(PAUSE, options.signal);
       continue;
     }
-    if (build.state === "failed" && build.generation > known) throw failure(build, environment, watch.said());
+    if (build.state === "failed" && build.generation > known)
+      throw failure(build, environment, { said: watch.said(), host: t.name });
     if (starts === MOST_STARTS) {
       const more = { hint: `look at ${environment.folder}.lock on ${t.name}` };
       throw new RemoteError(
@@ -165,15 +166,27 @@ const PASSED: Readonly<Record<string, string>> = {
     "run the same command again when the package index can be reached from there; pip's own settings are used",
 };
 
-function failure(build: Build, { folder }: JobEnvironment, said: readonly string[]): UnderstudyError {
-  const [, code = "ENVIRONMENT_FAILED", reason = ""] = /^([A-Z_]+) (.*)$/.exec(build.failed) ?? [];
-  const why = reason.trim() || (said.at(-1) ?? "there was no room to say why");
-  const theirs = THEIRS[code];
-  if (theirs !== undefined)
-    return new UserError(code, `The environment ${folder} cannot be made: ${why}`, { hint: theirs });
-  const hint = PASSED[code] ?? "run the same command again: it is made anew";
-  const lines = said.map((line) => `  ${line}`);
-  return new RemoteError(code, [`The environment ${folder} could not be made: ${why}`, ...lines].join("\n"), {
-    hint,
-  });
+interface Told {
+  readonly said: readonly string[];
+  /** Where the log lies. */
+  readonly host: string;
 }
+
+function failure(build: Build, { folder }: JobEnvironment, { said, host }: Told): UnderstudyError {
+  const [, code = "ENVIRONMENT_FAILED", reason = ""] = /^([A-Z_]+) (.*)$/.exec(build.failed) ?? [];
+  const why = withoutUserinfo(reason.trim()) || (said.at(-1) ?? "there was no room to say why");
+  const log = `  all that was said: ${folder}.lock/${build.generation}/log.txt on ${host}`;
+  const theirs = THEIRS[code];
+  if (theirs !== undefined) {
+    const message = [`The environment ${folder} cannot be made: ${why}`, log].join("\n");
+    return new UserError(code, message, { hint: theirs });
+  }
+  const hint = PASSED[code] ?? "run the same command again: it is made anew";
+  // What pip makes of packages that it could not ask for leads nowhere.
+  const lines = why.startsWith(CUT_OFF) ? [] : said.map((line) => `  ${line}`);
+  const message = [`The environment ${folder} could not be made: ${why}`, ...lines, log].join("\n");
+  return new RemoteError(code, message, { hint });
+}
+
+// As environment.sh begins it.
+const CUT_OFF = "there is no connection to ";

@@ -22,9 +22,13 @@ interface Closable {
 
 /**
  * Credentials come from the launching environment by name (AWS_ACCESS_KEY_ID, AWS_PROFILE), else from where the
- * provider's own programs find them. Every call has a deadline.
+ * provider's own programs find them. Every call has a deadline; with `once` none is tried again.
  */
-export const openAws = (profile: SageMakerProfile, environment: Environment): Aws => {
+export const openAws = (
+  profile: SageMakerProfile,
+  environment: Environment,
+  { once: isOnce = false }: { readonly once?: boolean } = {},
+): Aws => {
   const common = {
     region: profile.region,
     ...(profile.endpoint === undefined ? {} : { endpoint: profile.endpoint }),
@@ -45,7 +49,9 @@ export const openAws = (profile: SageMakerProfile, environment: Environment): Aw
   const s3 = lazily(async () => {
     const sdk = await import("@aws-sdk/client-s3");
     const style = { forcePathStyle: profile.endpoint !== undefined };
-    return keep(new sdk.S3Client({ ...common, ...style, maxAttempts: 5, retryMode: "adaptive" }));
+    return keep(
+      new sdk.S3Client({ ...common, ...style, maxAttempts: isOnce ? 1 : 5, retryMode: "adaptive" }),
+    );
   });
   const logs = lazily(async () => {
     const sdk = await import("@aws-sdk/client-cloudwatch-logs");
@@ -53,7 +59,7 @@ export const openAws = (profile: SageMakerProfile, environment: Environment): Aw
   });
   const sts = lazily(async () => {
     const sdk = await import("@aws-sdk/client-sts");
-    return keep(new sdk.STSClient({ ...common, maxAttempts: 3 }));
+    return keep(new sdk.STSClient({ ...common, maxAttempts: isOnce ? 1 : 3 }));
   });
   return {
     sagemaker,

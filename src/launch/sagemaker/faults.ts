@@ -101,6 +101,9 @@ function isMissing(name: string, message: string, status: number | undefined): b
   return (name === "ValidationException" && /could not find|not found/i.test(message)) || status === 404;
 }
 
+/** Of the provider's answer; undefined without one. */
+export const statusOf = (error: unknown): number | undefined => partsOf(error).status;
+
 function partsOf(error: unknown): {
   readonly name: string;
   readonly code: string;

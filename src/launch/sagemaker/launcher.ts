@@ -4,7 +4,7 @@ import type { Launcher } from "../launcher.ts";
 import type { ProfileOf } from "../profile.ts";
 import type { JobRef, RefOf } from "../schema.ts";
 import { bucketArtifacts } from "./artifacts.ts";
-import { openAws } from "./aws.ts";
+import { openAws, type Aws } from "./aws.ts";
 import { openBucket } from "./bucket.ts";
 import { cancelSageMaker } from "./cancel.ts";
 import type { Desk } from "./desk.ts";
@@ -26,21 +26,29 @@ export type SageMakerProfile = ProfileOf<"sagemaker">;
 export const sagemakerLauncher = (profile: SageMakerProfile, world: OpenWorld): Launcher => {
   const { clock, environment } = world;
   const aws = openAws(profile, environment);
-  const desk: Desk = {
+  const deskWith = (clients: Aws): Desk => ({
     profile,
-    aws,
+    aws: clients,
     clock,
     signal: world.signal,
-    jobs: trainingJobs(aws, paced(clock)),
-    bucket: openBucket(aws, profile.bucket, profile.kmsKey ?? null),
-  };
+    jobs: trainingJobs(clients, paced(clock)),
+    bucket: openBucket(clients, profile.bucket, profile.kmsKey ?? null),
+  });
+  const desk = deskWith(aws);
   const logs = { ...desk, streams: logStreams(aws, paced(clock)), pollSeconds: profile.pollSeconds };
   const watched = observer(desk);
   return {
     kind: "sagemaker",
     validate: (job) => validateSageMaker(job, profile),
     plan: (job, attempt) => planSageMaker(job, attempt, profile),
-    probe: async () => probeSageMaker(desk),
+    probe: async () => {
+      const clients = openAws(profile, environment, { once: true });
+      try {
+        return await probeSageMaker(deskWith(clients));
+      } finally {
+        await clients.close();
+      }
+    },
     preflight: async (job) => preflightSageMaker(job, desk),
     submit: async (plan) => submitSageMaker(plan, desk),
     find: async (plan) => findSageMaker(plan, desk),

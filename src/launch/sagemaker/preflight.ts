@@ -3,28 +3,54 @@ import type { Check, Job } from "../schema.ts";
 import { accountOf, caller } from "./account.ts";
 import { keyOf } from "./container-paths.ts";
 import type { Desk } from "./desk.ts";
-import { faultText } from "./faults.ts";
+import { faultOf, faultText, statusOf } from "./faults.ts";
 import { bucketKeys } from "./keys.ts";
+import { askAll, askInTime, type Step } from "./probe.ts";
 import { isThere } from "./upload.ts";
 
-/** Questions to the provider without a job. Every one is answered; none of them costs anything. */
-export const probeSageMaker = async (desk: Desk): Promise<readonly Check[]> => {
-  const identity = await identityCheck(desk);
-  if (identity.outcome === "failed") return [identity];
-  return [
-    identity,
-    await roleCheck(desk, identity.detail),
-    await regionCheck(desk),
-    await bucketCheck(desk),
-    await serviceCheck(desk),
-    imageCheck(desk),
-    quotaHint(desk),
-  ];
-};
+/** Questions to the provider without a job, for a person who waits for the answers; none of them costs anything. */
+export const probeSageMaker = async (desk: Desk): Promise<readonly Check[]> =>
+  askInTime(questions(desk), desk.clock);
 
-/** The same, and what this job needs to lie in the bucket already. */
+function questions(desk: Desk): readonly Step[] {
+  let identity = "";
+  let hasBucket = true;
+  return [
+    {
+      name: "credentials",
+      needed: true,
+      ask: async () => {
+        const check = await identityCheck(desk);
+        identity = check.detail;
+        return check;
+      },
+    },
+    { name: "role", ask: async () => roleCheck(desk, identity) },
+    {
+      name: "region",
+      ask: async () => {
+        const check = await regionCheck(desk);
+        hasBucket = check.outcome === "ok";
+        return check;
+      },
+    },
+    // Of a bucket that is not there one word is enough.
+    {
+      name: "bucket",
+      ask: async () =>
+        hasBucket
+          ? bucketCheck(desk)
+          : { name: "bucket", outcome: "unknown", detail: "not written into, for that reason" },
+    },
+    { name: "sagemaker", ask: async () => serviceCheck(desk) },
+    { name: "image", ask: async () => imageCheck(desk) },
+    { name: "quota", ask: async () => quotaHint(desk) },
+  ];
+}
+
+/** The same with all patience, and what this job needs to lie in the bucket already. */
 export const preflightSageMaker = async (job: Job, desk: Desk): Promise<readonly Check[]> => {
-  const checks = await probeSageMaker(desk);
+  const checks = await askAll(questions(desk));
   if (checks.some(({ outcome }) => outcome === "failed")) return checks;
   return [...checks, await inputsCheck(job, desk), volumeCheck(job, desk)];
 };
@@ -39,7 +65,9 @@ async function identityCheck(desk: Desk): Promise<Check> {
       name,
       outcome: "failed",
       detail: faultText(error),
-      hint: "sign in (aws sso login), or set AWS_PROFILE for this command",
+      hint: ["credentials", "refused"].includes(faultOf(error))
+        ? "sign in (aws sso login), or set AWS_PROFILE for this command"
+        : "see whether the service can be reached from here: region: of the profile, a proxy, a VPN",
     };
   }
 }
@@ -84,13 +112,35 @@ async function regionCheck({ aws, profile }: Desk): Promise<Check> {
       hint: "SageMaker takes buckets of its own region only",
     };
   } catch (error) {
-    return {
-      name,
-      outcome: "failed",
-      detail: `the bucket ${profile.bucket}: ${faultText(error)}`,
-      hint: "does it exist, and may these credentials see it?",
-    };
+    return { name, outcome: "failed", ...bucketWords(profile, error) };
   }
+}
+
+// The head of a bucket is refused without a word.
+function bucketWords(
+  { bucket, region }: Desk["profile"],
+  error: unknown,
+): { readonly detail: string; readonly hint: string } {
+  const status = statusOf(error);
+  if (status === 404)
+    return {
+      detail: `there is no bucket ${bucket}: it does not exist, or these credentials are of another partition of AWS`,
+      hint: `correct bucket: in the profile, or make it: aws s3 mb s3://${bucket} --region ${region}`,
+    };
+  if (status === 301)
+    return {
+      detail: `the bucket ${bucket} is in another region than ${region}`,
+      hint: "SageMaker takes buckets of its own region only: set region: to the bucket's, or take another bucket:",
+    };
+  if (status === 403)
+    return {
+      detail: `there is a bucket ${bucket}, and these credentials may not see it`,
+      hint: "it may be somebody else's: names of buckets are unique in the world; else they need s3:ListBucket",
+    };
+  return {
+    detail: `the bucket ${bucket} could not be asked for: ${faultText(error)}`,
+    hint: "see whether S3 can be reached from here: region: of the profile, a proxy, a VPN",
+  };
 }
 
 /** Writes, reads and deletes one small object, as a start would. */

@@ -17,7 +17,7 @@ import {
   type Plan,
   type RefOf,
 } from "../schema.ts";
-import { farArtifacts, farLog, openTransport } from "../transport/index.ts";
+import { farArtifacts, farLog, impatiently, openTransport } from "../transport/index.ts";
 import type { Transport } from "../transport/transport.ts";
 import { cancelSlurm } from "./cancel.ts";
 import { openCluster, type Cluster } from "./cluster.ts";
@@ -37,9 +37,7 @@ type SlurmRef = RefOf<"slurm">;
 /** Runs jobs with the Slurm commands of this machine, or of a login node: they outlive this program. */
 export const slurmLauncher = async (profile: SlurmProfile, world: OpenWorld): Promise<Launcher> => {
   const cuda = cudaOfLock((await readIfExists(join(world.payload, "requirements-cuda.lock"))) ?? "");
-  const transport = lazyTransport(`Slurm at ${profile.login?.host ?? "this machine"}`, async () =>
-    openTransport(profile.login ?? null, profile, world),
-  );
+  const transport = openLogin(profile, world);
   const clusters = openClusters(profile, world, transport);
   const settings: SubmitWorld = {
     profile,
@@ -63,11 +61,18 @@ export const slurmLauncher = async (profile: SlurmProfile, world: OpenWorld): Pr
     kind: "slurm",
     validate: (job) => validateSlurm(job, profile),
     plan,
-    probe: async () =>
-      reached(
-        async () => probeFar(transport, profile, world),
-        async () => probeSlurm(checks),
-      ),
+    probe: async () => {
+      const asked = openLogin(impatiently(profile), world);
+      const cluster = openClusters(profile, world, asked)(namesIn(profile)[0] ?? null).cluster;
+      try {
+        return await reached(
+          async () => probeFar(asked, profile, world),
+          async () => probeSlurm({ transport: asked, profile, cluster }),
+        );
+      } finally {
+        await asked.close();
+      }
+    },
     preflight: async (job) => [
       ...slurmNotes(job, profile),
       ...(await reached(
@@ -107,6 +112,11 @@ export const slurmLauncher = async (profile: SlurmProfile, world: OpenWorld): Pr
 
 // Of a plan that is asked about and never sent.
 const PREFLIGHT = { number: 1, marker: "us-preflight-a1", token: "preflight" };
+
+const openLogin = (profile: SlurmProfile, world: OpenWorld): Transport =>
+  lazyTransport(`Slurm at ${profile.login?.host ?? "this machine"}`, async () =>
+    openTransport(profile.login ?? null, profile, world),
+  );
 
 const isSlurm = (ref: JobRef): ref is SlurmRef => ref.kind === "slurm";
 

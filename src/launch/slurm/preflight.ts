@@ -1,20 +1,13 @@
 import { attemptLayout } from "../attempt-layout.ts";
 import type { Check, Plan } from "../schema.ts";
 import type { ProfileOf } from "../profile.ts";
-import type { Transport } from "../transport/transport.ts";
-import type { Cluster } from "./cluster.ts";
-import { execute, onCluster, scrubbed } from "./command.ts";
+import { execute, scrubbed } from "./command.ts";
 import type { ClusterFacts } from "./facts.ts";
 import { essence, readRefusal } from "./refusals.ts";
 import { sbatchCommand } from "./sbatch.ts";
 import { failureOf, linesOf } from "./squeue.ts";
-import { slurmSeconds } from "./times.ts";
-
-export interface CheckWorld {
-  readonly transport: Transport;
-  readonly profile: ProfileOf<"slurm">;
-  readonly cluster: Cluster;
-}
+import { misfitsOf } from "./misfits.ts";
+import { askPartition, type CheckWorld } from "./partition.ts";
 
 /**
  * What the scheduler says without a job: version, accounts, preemption, partition and its limits, and whether it would take a
@@ -54,10 +47,23 @@ async function checksOf(world: CheckWorld, command: Plan["argv"]): Promise<reado
     { name: "slurm", outcome: "ok", detail: `Slurm ${facts.facts.version}` },
     accountsCheck(facts.facts),
     preemptionCheck(facts.facts, world.profile),
-    await partitionCheck(world),
+    ...(await takenCheck(command, world)),
     ...(facts.facts.accounts ? [await associationCheck(world)] : []),
-    await testOnly(command, world),
   ];
+}
+
+// A refusal names no resource: what the partition's nodes have tells which one it is.
+async function takenCheck(command: Plan["argv"], world: CheckWorld): Promise<readonly Check[]> {
+  const { profile } = world;
+  const { partition, check } = await askPartition(world);
+  const taken = await testOnly(command, world);
+  if (taken.outcome !== "failed" || partition === null) return [check, taken];
+  const misfits = misfitsOf(command, partition);
+  if (misfits.length === 0) return [check, taken];
+  const detail = `${taken.detail}: ${misfits.map(({ text }) => text).join("; ")}`;
+  const keys = misfits.map(({ key }) => `${key}:`).join(" and ");
+  const where = profile.partition === undefined ? "" : ", or take another partition:";
+  return [check, { ...taken, detail, hint: `set ${keys} in the profile to what one node has${where}` }];
 }
 
 /** Whether Slurm would take a job that is submitted in this way, asked without submitting it. */
@@ -112,50 +118,6 @@ function preemptionCheck(
       profile.chain > 1 ? "the next link goes on" : "set chain: in the profile so that another link goes on"
     }`,
   };
-}
-
-async function partitionCheck({ transport, profile, cluster }: CheckWorld): Promise<Check> {
-  const name = "partition";
-  const wanted = profile.partition;
-  const argv = ["sinfo", ...onCluster(cluster.name), "-h", "-o", "%R|%a|%l|%D|%G|%P"] as const;
-  const outcome = await execute(transport, scrubbed(argv, profile.deadlineSeconds), {
-    deadline: (profile.deadlineSeconds + 10) * 1000,
-  });
-  const failure = failureOf("sinfo", outcome);
-  if (failure !== undefined || outcome.kind !== "exited")
-    return { name, outcome: "unknown", detail: failure ?? "" };
-  const rows = linesOf(outcome.stdout).map((line) => line.split("|"));
-  const row = rows.find(([partition, , , , , mark = ""]) =>
-    wanted === undefined ? mark.endsWith("*") : partition === wanted,
-  );
-  if (row === undefined) {
-    const known = [...new Set(rows.map(([partition]) => partition))].join(", ");
-    return {
-      name,
-      outcome: "failed",
-      detail: wanted === undefined ? "there is no default partition" : `there is no partition ${wanted}`,
-      hint: `set partition: in the profile to one of ${known}`,
-    };
-  }
-  return limitCheck(row, profile);
-}
-
-function limitCheck(row: readonly string[], profile: ProfileOf<"slurm">): Check {
-  const [partition = "", state = "", limit = "", nodes = "", gres = ""] = row;
-  const name = "partition";
-  const [most, asked] = [slurmSeconds(limit), slurmSeconds(profile.time)];
-  if (typeof most === "number" && typeof asked === "number" && asked > most) {
-    return {
-      name,
-      outcome: "failed",
-      detail: `time ${profile.time} (${asked} s) is more than the limit of ${partition}, ${limit} (${most} s)`,
-      hint: "set a shorter time: and a chain: of several links in the profile",
-    };
-  }
-  const detail = `${partition}: ${nodes} nodes, ${gres}, at most ${limit}`;
-  return state === "up"
-    ? { name, outcome: "ok", detail }
-    : { name, outcome: "failed", detail: `${detail}; it is ${state}` };
 }
 
 async function associationCheck({ transport, profile, cluster }: CheckWorld): Promise<Check> {

@@ -1,3 +1,5 @@
+import { OWN_OPTIONS } from "./sbatch.ts";
+
 /** What a failed sbatch means. `ambiguous`: the job may be there. */
 export type Refusal =
   | { readonly kind: "permanent"; readonly reason: string; readonly hint?: string }
@@ -7,7 +9,7 @@ export type Refusal =
   | { readonly kind: "unreachable"; readonly reason: string }
   | { readonly kind: "ambiguous"; readonly reason: string };
 
-type Row = readonly [pattern: RegExp, kind: Refusal["kind"], hint?: string];
+type Row = readonly [pattern: RegExp, kind: Refusal["kind"], hint?: string | ((option: string) => string)];
 
 // The first match decides. Texts are those of slurm_errno.c and of sbatch itself.
 const TABLE: readonly Row[] = [
@@ -72,14 +74,25 @@ const TABLE: readonly Row[] = [
     /This does not look like a batch script|DOS line breaks|Unable to open file|Batch script is empty/i,
     "permanent",
   ],
+  [/Invalid --(?<option>[a-z-]+) specification/i, "permanent", valueHint],
+  [/Invalid numeric value .* for --(?<option>[a-z-]+)/i, "permanent", valueHint],
+  [/is not a valid node count/i, "permanent", () => valueHint("nodes")],
+  [/Invalid Trackable RESource/i, "permanent", () => valueHint("gres")],
   [
-    /Invalid --\S+ specification|unrecognized option|invalid option|unknown option/i,
+    /(unrecognized|invalid|unknown) option/i,
     "permanent",
     "see extra: in the profile; this version of sbatch does not know the option",
   ],
   // Of a limit that is not named: those for jobs in the queue pass, and waiting for the others is visible.
   [/Job violates accounting\/QOS policy/i, "wait"],
 ];
+
+function valueHint(option: string): string {
+  const key = OWN_OPTIONS[option] ?? "";
+  return key === ""
+    ? `see --${option} in extra: of the profile; this version of sbatch does not take its value`
+    : `see ${key}: in the profile; this version of sbatch does not take its value`;
+}
 
 /** True when sbatch refused a job because of a node's name that the cluster does not know. */
 export const isUnknownNode = (stderr: string): boolean => /Invalid node name/i.test(stderr);
@@ -92,7 +105,9 @@ export const readRefusal = (code: number, stderr: string): Refusal => {
   }
   const row = TABLE.find(([pattern]) => pattern.test(stderr));
   if (row === undefined) return { kind: "ambiguous", reason };
-  const [, kind, hint] = row;
+  const [pattern, kind, advice] = row;
+  const option = pattern.exec(stderr)?.groups?.["option"] ?? "";
+  const hint = typeof advice === "function" ? advice(option) : advice;
   return kind === "permanent" && hint !== undefined ? { kind, reason, hint } : { kind, reason };
 };
 

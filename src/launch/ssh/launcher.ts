@@ -3,6 +3,7 @@ import { layoutAt } from "../attempt-layout.ts";
 import type { Launcher } from "../launcher.ts";
 import type { OpenWorld } from "../launchers.ts";
 import type { ProfileOf } from "../profile.ts";
+import { impatiently } from "../transport/index.ts";
 import { validateJob } from "../validate-job.ts";
 import { readHostScripts } from "./ask-host.ts";
 import { cancelSsh } from "./cancel.ts";
@@ -25,7 +26,14 @@ export const sshLauncher = async (profile: SshProfile, world: OpenWorld, open?: 
     kind: "ssh",
     validate: (job) => [...validateJob(job, profile.processes), ...farProblems(job, profile)],
     plan: (job, attempt) => planSsh(job, attempt, { profile, world, hostRun: scripts.run }),
-    probe: async () => probeSsh(far),
+    probe: async () => {
+      const asked = hostsOf(impatiently(profile), world, open);
+      try {
+        return await probeSsh({ ...far, hosts: asked });
+      } finally {
+        await asked.close();
+      }
+    },
     preflight: async (job) => preflightSsh(job, far),
     submit: async (plan) => submitSsh(plan, { ...far, gpus: gpusOf(plan) }),
     find: async (plan) => findSsh(plan, far),

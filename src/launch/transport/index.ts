@@ -1,3 +1,4 @@
+export { impatiently } from "./access.ts";
 export { downloadFar } from "./download.ts";
 export { farArtifacts } from "./far-artifacts.ts";
 export { digestFar, listFar, readFar, writeFar } from "./far-files.ts";

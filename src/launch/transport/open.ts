@@ -1,5 +1,6 @@
 import { UserError } from "../../core/errors.ts";
-import type { SshAccess, SshEndpoint } from "../profile.ts";
+import type { SshEndpoint } from "../profile.ts";
+import type { Access } from "./access.ts";
 import { needsOpenSsh } from "./choose.ts";
 import type { TransportWorld } from "./framed-transport.ts";
 import { localTransport } from "./local.ts";
@@ -12,7 +13,7 @@ import type { Transport } from "./transport.ts";
  */
 export const openTransport = async (
   asked: SshEndpoint | null,
-  written: SshAccess,
+  written: Access,
   world: TransportWorld,
 ): Promise<Transport> => {
   const deadline = written.deadlineSeconds * 1000;
@@ -26,7 +27,8 @@ export const openTransport = async (
     const reason = await firstReason(hops, world);
     if (reason === null) {
       const { ssh2Transport } = await import("./ssh2.ts");
-      const library = ssh2Transport(hops, world, deadline);
+      const connect = (access.connectSeconds ?? access.deadlineSeconds) * 1000;
+      const library = ssh2Transport(hops, world, { deadline, connect });
       // Without an answer of ssh -G there is no such program here.
       return access.transport === "ssh2" || target.options.size === 0
         ? library
@@ -71,7 +73,7 @@ function withBulk(library: Transport, bulk: Transport): Transport {
 async function jumpHosts(
   target: ResolvedHost,
   endpoint: SshEndpoint,
-  access: SshAccess,
+  access: Access,
   world: TransportWorld,
 ): Promise<ResolvedHost[]> {
   const identity = endpoint.identityFile ? { identityFile: endpoint.identityFile } : {};

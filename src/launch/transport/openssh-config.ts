@@ -1,4 +1,5 @@
-import type { SshAccess, SshEndpoint } from "../profile.ts";
+import type { SshEndpoint } from "../profile.ts";
+import type { Access } from "./access.ts";
 import { isOneLine } from "./ssh-config.ts";
 import { UserError } from "../../core/errors.ts";
 
@@ -7,7 +8,7 @@ import { UserError } from "../../core/errors.ts";
  * but the name of this file. What stands before the person's file cannot be changed by it; what stands behind is our default.
  * `theirs` is the text of the file that the profile names.
  */
-export const configText = (endpoint: SshEndpoint, access: SshAccess, theirs: string | undefined): string =>
+export const configText = (endpoint: SshEndpoint, access: Access, theirs: string | undefined): string =>
   [
     "Host *",
     "BatchMode yes",
@@ -15,7 +16,7 @@ export const configText = (endpoint: SshEndpoint, access: SshAccess, theirs: str
     "UpdateHostKeys no",
     ...(access.knownHosts ? [`UserKnownHostsFile ${quoted(access.knownHosts)}`] : []),
     ...(endpoint.identityFile ? [`IdentityFile ${quoted(endpoint.identityFile)}`, "IdentitiesOnly yes"] : []),
-    `ConnectTimeout ${access.deadlineSeconds}`,
+    `ConnectTimeout ${access.connectSeconds ?? access.deadlineSeconds}`,
     "ConnectionAttempts 1",
     // A dead peer is noticed after a quarter of a minute; an interruption of a few seconds is survived.
     "ServerAliveInterval 5",

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SshAccess, SshEndpoint } from "../profile.ts";
+import type { SshEndpoint } from "../profile.ts";
+import type { Access } from "./access.ts";
 import { NotOpened, type TransportWorld } from "./framed-transport.ts";
 import { readHostKeys } from "./host-key.ts";
 import { configText } from "./openssh-config.ts";
@@ -20,7 +21,7 @@ export interface Master {
 
 interface Way {
   readonly endpoint: SshEndpoint;
-  readonly access: SshAccess;
+  readonly access: Access;
   readonly target: ResolvedHost;
   readonly world: TransportWorld;
 }
@@ -102,11 +103,12 @@ async function startMaster(folder: string, socket: string, way: Way): Promise<vo
   );
   if (result.code === 0) return;
   if (result.code === null) {
-    const { hostName, port } = way.target;
-    throw new NotOpened({ code: "UNREACHABLE", reason: `${hostName} port ${port} does not answer` });
+    throw new NotOpened({ code: "UNREACHABLE", reason: silence(way) });
   }
   const stderr = way.target.jump.length > 0 ? await jumpWords(folder, result.stderr, way) : result.stderr;
-  throw new NotOpened(connectionEnd(stderr, await readHostKeys(way.target)));
+  const end = connectionEnd(stderr, await readHostKeys(way.target));
+  if (end.code !== "UNREACHABLE" || !/timed out/i.test(end.reason)) throw new NotOpened(end);
+  throw new NotOpened({ code: "UNREACHABLE", reason: `${silence(way)}: ${end.reason}` });
 }
 
 // For a shared connection ssh drops what the jump hosts say, which is what matters: one more try, not shared, tells.
@@ -124,6 +126,11 @@ async function control(socket: string, command: "check" | "exit", way: Way): Pro
   return (await runSsh(words, way)).code;
 }
 
+const silence = (way: Way): string =>
+  `${way.target.hostName} port ${way.target.port} did not answer within ${connectSeconds(way)} s`;
+
+const connectSeconds = ({ access }: Way): number => access.connectSeconds ?? access.deadlineSeconds;
+
 // A null code: it had to be ended.
 async function runSsh(
   words: readonly string[],
@@ -133,7 +140,7 @@ async function runSsh(
     const child = spawn("ssh", words, {
       env: { ...way.world.environment },
       stdio: ["ignore", "ignore", "pipe"],
-      timeout: way.access.deadlineSeconds * 1000,
+      timeout: connectSeconds(way) * 1000,
     });
     let stderr = "";
     child.stderr.on("data", (chunk: Buffer) => {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import type { SshAccess, SshEndpoint } from "../profile.ts";
+import type { SshEndpoint } from "../profile.ts";
+import type { Access } from "./access.ts";
 import { killScript, type Channel, type ChannelEnd } from "./channel.ts";
 import { CHANNELS, framedTransport, type TransportWorld } from "./framed-transport.ts";
 import { channelEnd } from "./openssh-errors.ts";
@@ -9,7 +10,7 @@ import type { Transport } from "./transport.ts";
 
 interface Request {
   readonly endpoint: SshEndpoint;
-  readonly access: SshAccess;
+  readonly access: Access;
   readonly target: ResolvedHost;
 }
 

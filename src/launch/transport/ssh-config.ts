@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../../core/errors.ts";
+import { exists } from "../../core/files.ts";
 import { runProgram } from "../../core/process.ts";
 import type { SshAccess, SshEndpoint } from "../profile.ts";
 import type { TransportWorld } from "./framed-transport.ts";
@@ -131,7 +132,15 @@ function splitDestination(hop: Hop): { host: string; user: string | undefined } 
 }
 
 async function askSsh(hop: Hop, access: SshAccess, world: TransportWorld): Promise<string | undefined> {
-  const config = access.sshConfig ? ["-F", access.sshConfig] : [];
+  const { sshConfig } = access;
+  const config = sshConfig ? ["-F", sshConfig] : [];
+  if (sshConfig !== undefined && !(await exists(sshConfig))) {
+    throw new UserError(
+      "SSH_CONFIG_INVALID",
+      `There is no file ${sshConfig}, which the profile names as sshConfig`,
+      { hint: "correct sshConfig: in the profile, or leave it out for ~/.ssh/config" },
+    );
+  }
   let result;
   try {
     result = await runProgram(["ssh", "-G", "-T", ...config, ...destinationArguments(hop)], {

@@ -72,7 +72,7 @@ async function connect(host: ResolvedHost, sock: Duplex | undefined, timeout: nu
       reject(new NotOpened(refusal ?? end));
     };
     client.once("ready", resolve);
-    client.on("error", (error) => fail(endOf(error, { host, login, partly })));
+    client.on("error", (error) => fail(endOf(error, { host, login, partly, timeout })));
     client.once("close", () => fail({ code: "UNREACHABLE", reason: `${place(host)} closed the connection` }));
     client.connect({
       ...(sock === undefined ? { host: host.hostName, port: host.port } : { sock }),
@@ -116,9 +116,10 @@ interface Attempt {
   readonly host: ResolvedHost;
   readonly login: Login;
   readonly partly: boolean;
+  readonly timeout: number;
 }
 
-function endOf(error: Error & ClientErrorExtensions, { host, login, partly }: Attempt): ChannelEnd {
+function endOf(error: Error & ClientErrorExtensions, { host, login, partly, timeout }: Attempt): ChannelEnd {
   if (error.level === "client-authentication" || error.level === "agent") {
     const unused = login.unused.length > 0 ? ` (${login.unused.join("; ")})` : "";
     return {
@@ -132,7 +133,7 @@ function endOf(error: Error & ClientErrorExtensions, { host, login, partly }: At
     };
   }
   if (error.level === "client-timeout") {
-    return { code: "UNREACHABLE", reason: `${place(host)} does not answer` };
+    return { code: "UNREACHABLE", reason: `${place(host)} did not answer within ${timeout / 1000} s` };
   }
   return { code: "UNREACHABLE", reason: `${place(host)} cannot be reached: ${error.message}` };
 }

@@ -6,15 +6,18 @@ import type { ResolvedHost } from "./ssh-config.ts";
 import { connectAll } from "./ssh2-connect.ts";
 import type { Transport } from "./transport.ts";
 
-/** Commands over one connection of the ssh2 library, which is opened by the first of them and again after a loss. */
+/**
+ * Commands over one connection of the ssh2 library, which is opened by the first of them and again after a loss. Milliseconds:
+ * `deadline` for a command that names none, `connect` for each host on the way.
+ */
 export const ssh2Transport = (
   hops: readonly ResolvedHost[],
   world: TransportWorld,
-  deadline: number,
+  { deadline, connect }: { readonly deadline: number; readonly connect: number },
 ): Transport => {
   let connecting: Promise<readonly Client[]> | undefined;
   const connection = async (): Promise<Client> => {
-    connecting ??= connectAll(hops, deadline).then((clients) => {
+    connecting ??= connectAll(hops, connect).then((clients) => {
       const client = clients.at(-1);
       const lost = (): void => {
         connecting = undefined;

@@ -1,8 +1,19 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { messageOf } from "../../../src/core/errors.ts";
 import { house, place, python } from "./environment-support.ts";
-import { makeWheel, program, temporaryFolder, world } from "./support.ts";
+import { here, makeWheel, program, temporaryFolder, world } from "./support.ts";
+
+/** Without settings and proxies of the machine that runs this. */
+const ALONE = {
+  PIP_CONFIG_FILE: "/dev/null",
+  PIP_EXTRA_INDEX_URL: undefined,
+  http_proxy: undefined,
+  HTTP_PROXY: undefined,
+  all_proxy: undefined,
+  ALL_PROXY: undefined,
+};
 
 describe("an environment that cannot be made", { timeout: 180_000 }, () => {
   it("says that Python is too old, missing, or something else", async () => {
@@ -76,6 +87,36 @@ describe("an environment that cannot be made", { timeout: 180_000 }, () => {
     const environment = { UNDERSTUDY_FAR_TORCH_WHEELS: empty };
     const again = made.prepare({ world: { ...world, environment } });
     await expect(again).rejects.toMatchObject({ code: "TORCH_UNREACHABLE" });
+  });
+
+  it("says first that an index cannot be reached, and where all that was said lies", async () => {
+    const made = place({ wheelhouse: null });
+    const failed = made
+      .prepare(
+        { torchSource: "https://me:s3cret@no-such-index.invalid/whl/cpu" },
+        here({ ...ALONE, PIP_RETRIES: "1" }),
+      )
+      .then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    expect(await failed).toMatchObject({ actor: "remote", code: "TORCH_UNREACHABLE" });
+    const [first, ...rest] = messageOf(await failed).split("\n");
+    expect(first).toMatch(
+      /could not be made: there is no connection to https:\/\/no-such-index\.invalid\/whl\/cpu from there.* \(torch for the CPU could not be installed\)$/,
+    );
+    expect(rest).toEqual([`  all that was said: ${made.folder}.lock/1/log.txt on ${here().name}`]);
+    expect(readFileSync(`${made.folder}.lock/1/log.txt`, "utf8")).toContain("ERROR:");
+    expect(messageOf(await failed)).not.toContain("s3cret");
+  });
+
+  it("blames no connection where something came and was another thing", async () => {
+    const made = place();
+    const file = made.environment.locks[1] ?? "";
+    writeFileSync(file, readFileSync(file, "utf8").replace(/sha256:[0-9a-f]{8}/, "sha256:00000000"));
+    const lines = messageOf(await made.refusal()).split("\n");
+    expect(lines[0]).toContain("the packages of requirements.lock could not be installed");
+    expect(lines.at(-1)).toContain(`${made.folder}.lock/1/log.txt`);
   });
 
   it("says that a folder cannot be made", async () => {

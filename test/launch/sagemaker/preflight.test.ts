@@ -42,6 +42,27 @@ awsSuite("what can be asked before a start on SageMaker", (python) => {
     expect((await probe(settings)).get(name)).toMatchObject({ outcome: "failed", hint: expect.any(String) });
   });
 
+  it("says in a sentence that there is no such bucket, once", async () => {
+    const checks = await probe({ bucket: "no-such-bucket-here" });
+    expect(checks.get("region")).toMatchObject({
+      detail: expect.stringContaining("there is no bucket no-such-bucket-here: it does not exist"),
+      hint: expect.stringContaining("bucket: in the profile"),
+    });
+    expect(checks.get("bucket")).toMatchObject({ outcome: "unknown" });
+  });
+
+  it.each([
+    [301, "is in another region than us-east-1"],
+    [403, "these credentials may not see it"],
+  ])("says what %i to the head of a bucket means", async (status, said) => {
+    const how = { status, type: "", message: "" };
+    bench.service.proxy.fail({ target: /^HEAD \/us-bucket\/?$/, times: 1, how });
+    expect((await probe()).get("region")).toMatchObject({
+      outcome: "failed",
+      detail: expect.stringContaining(said),
+    });
+  });
+
   it("a bucket that may be written but not read is no good", async () => {
     const how = { status: 403, type: "AccessDenied", message: "Access Denied" };
     bench.service.proxy.fail({ target: /^GET .*\/tmp\/probe/, times: 1, how });

@@ -55,6 +55,25 @@ describe("a refused submission", () => {
     expect(readRefusal(1, `sbatch: error: ${text}`).kind).toBe(kind);
   });
 
+  it.each([
+    ["sbatch: error: Invalid --mem specification", "memory: in the profile"],
+    ["sbatch: error: Invalid --time specification", "time: in the profile"],
+    [
+      "Invalid time specification (pos=0): soon\nsbatch: error: Invalid --begin specification",
+      "--begin in extra:",
+    ],
+    ['sbatch: error: Invalid numeric value "few" for --cpus-per-task.', "cpusPerTask: in the profile"],
+    ['sbatch: error: Invalid numeric value "few" for --threads-per-core.', "--threads-per-core in extra:"],
+    ['sbatch: error: "x" is not a valid node count', "nodes: in the profile"],
+    ["allocation failure: Invalid Trackable RESource (TRES) specification", "gres: in the profile"],
+    [
+      "sbatch: unrecognized option '--nosuch=1'",
+      "extra: in the profile; this version of sbatch does not know",
+    ],
+  ])("%j is answered by the key that it is about", (text, hint) => {
+    expect(readRefusal(1, text)).toMatchObject({ kind: "permanent", hint: expect.stringContaining(hint) });
+  });
+
   it("with the controller hung is ambiguous, with munge down was never sent", () => {
     const [down, hung, munge] = captured("errors-down.txt").filter(
       ({ command, code }) => command.startsWith("sbatch") && code !== 0,

@@ -9,7 +9,7 @@ export const estimateLines = (
   plan: TrainingPlan,
 ): string[] => {
   const each = plan.evaluations === 0 ? 0 : diskBytes / plan.evaluations;
-  const disk = `  disk    ${bytesText(diskBytes)} for ${plan.evaluations} checkpoints of ${bytesText(each)}`;
+  const disk = `  disk    ${bytesText(diskBytes)} for ${plan.evaluations} checkpoints of ${bytesText(each)}; data, model and Python environment come on top`;
   const steps = `${countText(plan.steps)} steps, ${plan.evaluations} evaluations`;
   if (bound === null || machine === null) {
     return [`estimate: ${steps}; time and memory are only estimated for a 7B model on GPUs`, disk];

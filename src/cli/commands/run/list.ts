@@ -76,6 +76,7 @@ function rowOf(
   const state = isStale ? `${run.state} (stale)` : run.state;
   const base = [run.id, ...(all ? [run.kind] : []), state, String(attempts.length)];
   if (isPiped(context)) return [...base, lastSeen ?? "-", trouble ?? run.reason];
-  const then = trouble === null ? next : `it could not be looked at: ${trouble}`;
+  const isSaid = trouble === null || run.reason.includes(trouble);
+  const then = isSaid ? next : `it could not be looked at: ${trouble}`;
   return [...base, ...(all ? [] : [run.name]), run.reason, context.typed(then)];
 }

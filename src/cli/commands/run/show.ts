@@ -1,8 +1,9 @@
-import { endReason, type Attempt } from "../../../track/index.ts";
+import { endWords, type Attempt } from "../../../track/index.ts";
 import {
   lockOf,
   mirrorState,
   runIdOf,
+  settlementsOf,
   summariesOf,
   type BudgetState,
   type MirrorState,
@@ -38,7 +39,10 @@ export const runShow = defineCommand({
       const mlflow = mirrorState(shop.store, id);
       context.print.result({ ...run, lock, attempts, devLoss, ...rest, staleSince, mlflow }, () => [
         runLine(run),
-        ...pairLines([...aboutRun(summary, context), ...mlflowPairs(mlflow)], context.columns),
+        ...pairLines(
+          [...aboutRun(summary, context), ...settledPairs(shop, id), ...mlflowPairs(mlflow)],
+          context.columns,
+        ),
         "",
         ...attemptLines(attempts, context),
         ...budgetLines(summary.budgets, context),
@@ -56,7 +60,7 @@ function aboutRun(
     ["next", context.typed(next)],
     ...(nextTryAt === null ? [] : [["next try", nextTryAt] as const]),
     ...(warning === null ? [] : [["warning", visibleForeign(warning)] as const]),
-    ...(trouble === null ? [] : [["trouble", trouble] as const]),
+    ...(trouble === null || run.reason.includes(trouble) ? [] : [["trouble", trouble] as const]),
     ["kind", run.kind],
     ...(run.kind === "train" ? [["recipe", run.name] as const] : []),
     ["profile", `${lock.profileName} (${lock.job.profile.kind})`],
@@ -67,6 +71,12 @@ function aboutRun(
     ...(run.recipeDigest === null ? [] : [["recipe digest", run.recipeDigest] as const]),
     ...(run.parentId === null ? [] : [["belongs to", run.parentId] as const]),
   ];
+}
+
+function settledPairs(shop: Shop, id: string): (readonly [string, string])[] {
+  return settlementsOf(shop, id).map(
+    ({ at, as, because }) => ["settled", `by hand as ${as} at ${at}: ${visibleForeign(because)}`] as const,
+  );
 }
 
 function mlflowPairs(mlflow: MirrorState | null): (readonly [string, string])[] {
@@ -84,12 +94,12 @@ function attemptLines(attempts: readonly Attempt[], context: Context): string[] 
       { title: "how" },
       { title: "in words", below: true },
     ],
-    rows: attempts.map(({ number, startedAt, endedAt, reason }) => [
+    rows: attempts.map(({ number, startedAt, endedAt, reason, evidence }) => [
       String(number),
       startedAt,
       endedAt ?? "",
       reason ?? "open",
-      reason === null ? "" : endReason(reason).sentence,
+      endWords({ reason, evidence }) ?? "",
     ]),
   });
 }

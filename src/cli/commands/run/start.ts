@@ -13,10 +13,11 @@ import {
 import { tellDoubts } from "../../check-lines.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { EXIT, type ExitCode } from "../../exit-codes.ts";
 import { countText } from "../../quantities.ts";
 import { runLine } from "../../run-line.ts";
 import { inShop } from "../../shop.ts";
-import { accepted } from "./accepted.ts";
+import { accepted, nextLine, startExit } from "./accepted.ts";
 import { estimateLines } from "./estimate-lines.ts";
 import { commandLine, summaryLines } from "./summary-lines.ts";
 
@@ -39,7 +40,8 @@ export const runStart = defineCommand({
   json: true,
   details:
     "Checks recipe, data and machine first and says everything that is wrong, then what goes where and what it costs at " +
-    "least. The run goes on when this command or its terminal ends. --dry-run asks no other machine and starts nothing.",
+    "least. The run goes on when this command or its terminal ends. Ends with 4 when no machine has taken it yet: then only " +
+    "who watches tries again. --dry-run asks no other machine and starts nothing.",
   examples: [
     "understudy run start recipes/quickstart.yaml --dry-run",
     "understudy run start recipes/quickstart.yaml --set training.learningRate=2e-3 -f",
@@ -63,7 +65,7 @@ async function plan(
   { print }: Context,
   request: TrainingRequest,
   verbose: boolean,
-): Promise<void> {
+): Promise<ExitCode> {
   const { job, resolution, estimate, notes } = await planTrainingRun(shop, request);
   const warnings = [...resolution.warnings, ...estimate.warnings, ...notes];
   const planned = await planOf(shop, job);
@@ -77,6 +79,7 @@ async function plan(
   ]);
   print.quote(planText(planned, { brief: !verbose }));
   for (const warning of warnings) print.warn(warning);
+  return EXIT.ok;
 }
 
 async function start(
@@ -84,7 +87,7 @@ async function start(
   { print }: Context,
   request: TrainingRequest,
   follow: boolean,
-): Promise<void> {
+): Promise<ExitCode> {
   const prepared = await prepareTraining(shop, request);
   const { job, resolution, estimate, checks, forced } = prepared;
   const { plan: steps } = resolution.resolved;
@@ -96,9 +99,11 @@ async function start(
   for (const line of forced) print.warn(`started although ${line} (--force, recorded with the run)`);
   const run = await trainFromRecipe(shop, prepared, request.profile);
   const ended = follow ? await followToSuccess(shop, run.id) : accepted(run);
+  const next = follow ? `next: understudy eval start ${ended.id}` : await nextLine(shop, ended);
   print.result({ run: ended, warnings, estimate, checks, forced }, () => [
     runLine(ended),
     `  ${countText(steps.steps)} steps, ${steps.evaluations} evaluations`,
-    follow ? `next: understudy eval start ${ended.id}` : `next: understudy run logs ${ended.id} -f`,
+    next,
   ]);
+  return startExit(ended);
 }

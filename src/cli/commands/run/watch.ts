@@ -1,4 +1,13 @@
-import { runIdOf, watchRuns, type RunLook, type WatchEnd, type WatchPass } from "../../../workflow/index.ts";
+import type { Run } from "../../../track/index.ts";
+import {
+  runIdOf,
+  summariesOf,
+  watchRuns,
+  type RunLook,
+  type Shop,
+  type WatchEnd,
+  type WatchPass,
+} from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { EXIT, type ExitCode } from "../../exit-codes.ts";
@@ -25,8 +34,8 @@ export const runWatch = defineCommand({
   details:
     "Submits what was planned, resumes what was preempted or lost its machine, and records how runs end. Asks each launcher " +
     "once for all of its runs. It may be ended and started again at any time, and several may run at once: no run is started " +
-    "twice. Ends with 0 when all runs have succeeded or were stopped on request, with 4 when one has not, or with --once " +
-    "when one could not be looked at.",
+    "twice. --once also tries at once what waits to be sent again. Ends with 0 when all runs have succeeded or were stopped " +
+    "on request, with 4 when one has not, or with --once when one could not be looked at.",
   examples: ["understudy run watch --once", "understudy run watch --stay"],
   handler: async ({ run: typed, once, stay }, context) =>
     inShop(context, async (shop) => {
@@ -42,12 +51,24 @@ export const runWatch = defineCommand({
       const listed = (words: ReadonlyMap<string, string>): { run: string; message: string }[] =>
         [...words].map(([run, message]) => ({ run, message }));
       const ended = end.runs.map((run) => ({ ...run, lock: undefined }));
+      const next = await nextWords(shop, end.runs);
       context.print.result({ runs: ended, troubles: listed(end.troubles), unseen: listed(end.unseen) }, () =>
-        end.runs.length === 0 ? ["no run is left to be watched"] : end.runs.map(runLine),
+        end.runs.length === 0
+          ? ["no run is left to be watched"]
+          : end.runs.flatMap((run) => [runLine(run), ...(next.get(run.id) ?? [])]),
       );
       return exitCode(end, once);
     }),
 });
+
+// What no machine and no watcher settles by itself.
+const OPEN = new Set<Run["state"]>(["waiting", "ambiguous", "lost"]);
+
+async function nextWords(shop: Shop, runs: readonly Run[]): Promise<ReadonlyMap<string, string[]>> {
+  const open = runs.filter(({ state }) => OPEN.has(state)).map(({ id }) => id);
+  const summaries = await summariesOf(shop, open, { ask: "never" });
+  return new Map(summaries.map(({ run, next }) => [run.id, [`  next: ${next}`]]));
+}
 
 /** Prints a line for each run that changed, or that something is wrong with; what goes on stands in the moving line. */
 function teller(context: Context): (pass: WatchPass, now: number) => void {
@@ -69,7 +90,9 @@ function teller(context: Context): (pass: WatchPass, now: number) => void {
 }
 
 function wordsOf({ state, reason, unavailable, trouble }: RunLook): string {
-  const seen = unavailable === null ? "" : ` (cannot be looked at: ${unavailable})`;
+  const isSaid = unavailable !== null && reason.includes(unavailable);
+  const why = isSaid ? "" : `: ${unavailable}`;
+  const seen = unavailable === null ? "" : ` (cannot be looked at${why})`;
   const wrong = trouble === null ? "" : ` (trouble: ${trouble})`;
   return visibleForeign(`${padded(state, LONGEST_STATE)}  ${reason}${seen}${wrong}`);
 }
