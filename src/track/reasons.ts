@@ -65,7 +65,6 @@ export const END_REASONS = {
   settled_failed: final("failed", "settled by hand as failed"),
   settled_cancelled: final("cancelled", "settled by hand as cancelled"),
   settled_lost: final("lost", "settled by hand as lost"),
-  settled_succeeded: final("succeeded", "settled by hand as succeeded"),
 } as const satisfies Readonly<Record<string, EndReason>>;
 
 export type EndReasonName = keyof typeof END_REASONS;

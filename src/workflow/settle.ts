@@ -137,7 +137,9 @@ function decide(
   const attempt = openAttempt(shop, run);
   if (attempt) {
     const evidence = { detail: `settled by hand as ${as}: ${because}`, proof: "", notes: attempt.evidence };
-    shop.store.endAttempt(lease, attempt.number, { reason: `settled_${as}`, exitCode: null, evidence });
+    // The proof is there, but nobody has seen this end: the table has one success, and that is seen.
+    const reason = as === "succeeded" ? "unknown" : `settled_${as}`;
+    shop.store.endAttempt(lease, attempt.number, { reason, exitCode: null, evidence });
   }
   const sight = unseen === undefined ? {} : { unseen };
   shop.store.appendEvent(lease, { type: SETTLED, data: { from: run.state, as, because, ...sight } });
