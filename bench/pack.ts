@@ -199,7 +199,7 @@ function theirs(
   const words = [join(folder, "dialogues.jsonl"), join(out, "train.parquet"), join(out, "cache"), job];
   const said = execFileSync(program, [join(process.cwd(), "bench", "pack-datasets.py"), ...words], {
     encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   const seconds = (performance.now() - start) / 1000;
   if (!said.includes(`"clips": ${clips},`)) throw new Error(`datasets packed something else: ${said}`);
@@ -215,9 +215,10 @@ function findPython(): string | undefined {
       join(process.cwd(), ".understudy", "test-env", "bin", "python"),
     ...(existsSync(made) ? readdirSync(made).map((name) => join(made, name, "bin", "python")) : []),
   ];
+  // Not `import datasets`: a folder of that name stands here, and Python takes it for a package.
   return places.filter(existsSync).find((place) => {
     try {
-      execFileSync(place, ["-c", "import datasets"], { stdio: "ignore" });
+      execFileSync(place, ["-c", "from datasets import Audio"], { stdio: "ignore" });
       return true;
     } catch {
       return false;
