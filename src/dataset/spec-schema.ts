@@ -12,6 +12,7 @@ const speech = {
     "Which backend spoke an answer that does not say: role_speech_path",
   ),
 };
+const given = { path, revision, roles, trainReference: speech.trainReference };
 
 const Source = z
   .discriminatedUnion("format", [
@@ -34,10 +35,7 @@ const Source = z
       format: z
         .literal("manifest")
         .describe("One dialogue per line of JSONL, or one turn per row of CSV, with paths of audio files"),
-      path,
-      revision,
-      roles,
-      trainReference: speech.trainReference,
+      ...given,
     }),
     z.strictObject({
       format: z
@@ -45,10 +43,7 @@ const Source = z
         .describe(
           "Parquet of dialogues: our own shards, or a table written by datasets, pyarrow or parquetjs-lite",
         ),
-      path,
-      revision,
-      roles,
-      trainReference: speech.trainReference,
+      ...given,
     }),
     z.strictObject({
       format: z

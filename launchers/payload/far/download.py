@@ -22,6 +22,7 @@ import urllib.request
 sys.dont_write_bytecode = True
 
 import fetching  # noqa: E402
+import records  # noqa: E402
 from fetching import CHUNK, Again, Refused  # noqa: E402
 
 ENDPOINT = "https://huggingface.co"
@@ -74,16 +75,16 @@ def take_token(folder):
 
 def fetch(hub, wanted):
     folder, pin = wanted["folder"], (wanted["repository"], wanted["revision"])
-    if not fetching.all_there(wanted["files"] or fetching.read_record(folder, *pin)):
+    if not fetching.all_there(wanted["files"] or records.read_record(folder, *pin)):
         fetch_missing(hub, wanted, folder, pin)
     fetching.say("the model %s at %s is there" % pin)
 
 
 def fetch_missing(hub, wanted, folder, pin):
     with fetching.locked([folder], wanted, SUBJECT):
-        files = wanted["files"] or fetching.read_record(folder, *pin) or listed(hub, wanted)
+        files = wanted["files"] or records.read_record(folder, *pin) or listed(hub, wanted)
         fetching.fetch_all(files, lambda file: fetch_file(hub, wanted, file), SUBJECT)
-        fetching.write_record(folder, *pin, files)
+        records.write_record(folder, *pin, files)
 
 
 def listed(hub, wanted):

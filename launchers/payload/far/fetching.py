@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 
 TRIES = 6
 CHUNK = 1 << 20
-RECORD = ".understudy-download.json"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -195,32 +194,6 @@ def persist(action, what, place, progress=lambda: None, subject="model"):
         pause = min(int(wait), 60) if wait.isdigit() else min(2 ** (TRIES - left - 1), 30)
         say("%s: %s; again in %d s" % (what, reason, pause), subject)
         time.sleep(pause * float(os.environ.get("UNDERSTUDY_HUB_PAUSE", "1")))
-
-
-def write_record(folder, repository, revision, files):
-    path = os.path.join(folder, RECORD)
-    record = {
-        "schemaVersion": 1,
-        "repository": repository,
-        "revision": revision,
-        "files": [dict(file, path=os.path.relpath(file["path"], folder)) for file in files],
-    }
-    with open(path + ".new", "w") as out:
-        json.dump(record, out)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(path + ".new", path)
-
-
-def read_record(folder, repository, revision):
-    try:
-        with open(os.path.join(folder, RECORD)) as source:
-            record = json.load(source)
-        if (record["repository"], record["revision"]) != (repository, revision):
-            return None
-        return [dict(file, path=os.path.join(folder, file["path"])) for file in record["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def share(path, group, subject="model"):

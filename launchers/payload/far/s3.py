@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import fetching  # noqa: E402
+import records  # noqa: E402
 import s3_client  # noqa: E402
 from fetching import Again, Refused  # noqa: E402
 
@@ -29,7 +30,7 @@ def main(argv):
 
 def fetch(wanted):
     prefix, folder = wanted.get("prefix", ""), wanted.get("folder", "")
-    recorded = fetching.read_record(folder, prefix, prefix) if prefix else []
+    recorded = records.read_record(folder, prefix, prefix) if prefix else []
     if recorded is None or not fetching.all_there(wanted["files"] + recorded):
         fetch_missing(wanted, prefix, folder)
     forget()
@@ -48,7 +49,7 @@ def fetch_missing(wanted, prefix, folder):
         found = listed(client, prefix, folder) if prefix else []
         fetching.fetch_all(files + found, lambda file: fetch_file(client, wanted, file), SUBJECT)
         if prefix:
-            fetching.write_record(folder, prefix, prefix, found)
+            records.write_record(folder, prefix, prefix, found)
 
 
 def forget():
@@ -58,7 +59,7 @@ def forget():
 
 
 def listed(client, prefix, folder):
-    known = fetching.read_record(folder, prefix, prefix)
+    known = records.read_record(folder, prefix, prefix)
     if known is not None:
         return known
     objects = fetching.persist(lambda: told(lambda: client.list(prefix), prefix), "the list of files", prefix, subject=SUBJECT)
