@@ -1,10 +1,11 @@
-import { appendFileSync, rmSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runUnderstudy } from "../support/run-understudy.ts";
 import { makeDataStage, packOnce } from "../workflow/data-stage.ts";
 import { refusal } from "./support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 packOnce();
 
@@ -26,7 +27,7 @@ describe("checkpoint verify", { timeout: 60_000 }, () => {
     expect(await refused(`${id}@2`)).toMatch(
       /is not what was written:\n {2}model\.safetensors: \d+ bytes instead/,
     );
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
     expect(await refused(`${id}@2`)).toContain(`error: ${id}@2 is no longer complete: its folder is gone`);
     expect(await refused(`${id}@3`)).toContain(
       `error: There is no checkpoint ${id}@3\nhint: run ${id} has steps 2, 4\n`,

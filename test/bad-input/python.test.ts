@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execPath } from "node:process";
 import { describe, expect, it } from "vitest";
@@ -6,6 +6,7 @@ import { runUnderstudy } from "../support/run-understudy.ts";
 import { makeDataStage, packOnce } from "../workflow/data-stage.ts";
 import type { Stage } from "../workflow/support.ts";
 import { refusal } from "./support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 packOnce();
 
@@ -14,7 +15,7 @@ const START = ["run", "start", "recipes/quickstart.yaml"];
 // A PATH with Node, as a person who runs this has, and with these programs.
 const pathWith = ({ project }: Stage, scripts: Readonly<Record<string, string>>): string => {
   const folder = join(project.root, "path");
-  rmSync(folder, { recursive: true, force: true });
+  removeFolder(folder);
   mkdirSync(folder);
   symlinkSync(execPath, join(folder, "node"));
   for (const [name, text] of Object.entries(scripts)) {

@@ -17,13 +17,14 @@ import {
 } from "../../src/checkpoint/index.ts";
 import { sha256 } from "../../src/core/hash.ts";
 import { projectAt } from "../../src/core/project.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "checkpoint-"));
 });
 afterEach(async () => {
-  await rm(root, { recursive: true, force: true });
+  removeFolder(root);
 });
 
 /** A real safetensors file with one float32 tensor of `values` numbers. */

@@ -1,9 +1,10 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../src/core/process.ts";
 import { runUnderstudy } from "../support/run-understudy.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const complete = async (...words: string[]): Promise<string[]> => {
   const { stdout } = await runUnderstudy(["--get-completions", ...words], { cwd: "/" });
@@ -34,7 +35,7 @@ describe("completions", () => {
 
   it("work in a real bash", async () => {
     const folder = await mkdtemp(join(tmpdir(), "completion-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    onTestFinished(() => removeFolder(folder));
     const { stdout: script } = await runUnderstudy(["completion", "bash"], { cwd: "/" });
     // Stands in for the program: shows which words the script hands over.
     await writeFile(join(folder, "understudy"), '#!/bin/sh\nprintf "%s\\n" "$#" "$@"\n');

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { projectAt } from "../../src/core/project.ts";
@@ -8,6 +8,7 @@ import { openDataset, readLock } from "../../src/dataset/index.ts";
 import { projectWith } from "../dataset/corpus.ts";
 import { runUnderstudy, type RunOutcome } from "../support/run-understudy.ts";
 import { makeProject } from "../support/temporary-project.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const committed = join(import.meta.dirname, "../../datasets");
 let root = "";
@@ -23,7 +24,7 @@ beforeAll(async () => {
   const packed = await understudy("dataset", "pack", "greenroom");
   expect(packed).toMatchObject({ exitCode: 0, stderr: "" });
   expect(packed.stdout).toContain("greenroom is packed\n  train 64 dialogues\n");
-  return () => rm(root, { recursive: true, force: true });
+  return () => removeFolder(root);
 });
 
 describe("dataset pack", () => {

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -7,6 +7,7 @@ import { projectAt } from "../../src/core/project.ts";
 import { makeProject } from "../support/temporary-project.ts";
 import { runUnderstudy, type RunOutcome } from "../support/run-understudy.ts";
 import { makeCorpus, turnAt, writeCorpus } from "../dataset/corpus.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const BROKEN = "train/multi/Thor.json";
 let root = "";
@@ -31,7 +32,7 @@ beforeAll(async () => {
   const { stdout } = await show("--split", "test", "--role", "thor", "--json");
   const List = z.object({ dialogues: z.array(z.object({ id: z.string(), turns: z.int() })) });
   id = List.parse(JSON.parse(stdout)).dialogues.find(({ turns }) => turns === 2)?.id ?? "";
-  return () => rm(root, { recursive: true, force: true });
+  return () => removeFolder(root);
 });
 
 describe("dataset show", () => {

@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";
-import { cp, mkdtemp, open, rm, symlink, type FileHandle } from "node:fs/promises";
+import { cp, mkdtemp, open, symlink, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { runProgram, type CommandResult } from "../../src/core/process.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
 let installed = "";
@@ -20,7 +21,7 @@ beforeAll(async () => {
   await cp(join(root, "package.json"), join(installed, "package.json"));
   await cp(join(root, "bin"), join(installed, "bin"), { recursive: true });
 });
-afterAll(() => rm(installed, { recursive: true, force: true }));
+afterAll(() => removeFolder(installed));
 
 const understudy = (...words: string[]): Promise<CommandResult> =>
   runProgram([process.execPath, join(installed, "bin/understudy.js"), ...words], {

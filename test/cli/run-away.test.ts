@@ -1,4 +1,4 @@
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -8,6 +8,7 @@ import { LauncherProfile } from "../../src/launch/index.ts";
 import { openStore, type RunState, type Store } from "../../src/track/index.ts";
 import { runUnderstudy } from "../support/run-understudy.ts";
 import { makeProject } from "../support/temporary-project.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 interface Place {
   readonly store: Store;
@@ -33,7 +34,7 @@ const place = async (): Promise<Place> => {
   const store = openStore(join(projectAt(root).state, "state.sqlite"), systemClock);
   onTestFinished(() => {
     store.close();
-    rmSync(root, { recursive: true, force: true });
+    removeFolder(root);
   });
   const payload = join(root, "launchers/payload");
   cpSync(join(import.meta.dirname, "../../launchers/payload"), payload, { recursive: true });

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -8,6 +7,7 @@ import { LauncherProfile } from "../../src/launch/index.ts";
 import { openStore, type RunState, type Store } from "../../src/track/index.ts";
 import { runUnderstudy } from "../support/run-understudy.ts";
 import { makeProject } from "../support/temporary-project.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 interface Place {
   readonly root: string;
@@ -19,7 +19,7 @@ const place = async (): Promise<Place> => {
   const store = openStore(join(projectAt(root).state, "state.sqlite"), systemClock);
   onTestFinished(() => {
     store.close();
-    rmSync(root, { recursive: true, force: true });
+    removeFolder(root);
   });
   return { root, store };
 };

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
@@ -7,6 +7,7 @@ import { openStore, type Store } from "../../src/track/index.ts";
 import { runIdOf } from "../../src/workflow/index.ts";
 import { runUnderstudy } from "../support/run-understudy.ts";
 import { makeProject } from "../support/temporary-project.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const place = async (): Promise<{ root: string; state: string; store: Store }> => {
   const root = await makeProject();
@@ -14,7 +15,7 @@ const place = async (): Promise<{ root: string; state: string; store: Store }> =
   const store = openStore(join(state, "state.sqlite"), systemClock);
   onTestFinished(() => {
     store.close();
-    rmSync(root, { recursive: true, force: true });
+    removeFolder(root);
   });
   return { root, state, store };
 };
@@ -123,7 +124,7 @@ describe("completion in a project", () => {
 
   it("makes nothing: no store where there is none, no project where there is none", async () => {
     const root = await makeProject();
-    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+    onTestFinished(() => removeFolder(root));
     expect(await complete(root, "run", "show", "")).toEqual([]);
     expect(existsSync(projectAt(root).state)).toBe(false);
     expect(await complete("/", "run", "show", "")).toEqual([]);
@@ -132,7 +133,7 @@ describe("completion in a project", () => {
 
   it("says nothing about a store that it cannot read, and leaves it as it is", async () => {
     const root = await makeProject();
-    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+    onTestFinished(() => removeFolder(root));
     const { state } = projectAt(root);
     mkdirSync(state);
     writeFileSync(join(state, "state.sqlite"), "not a database");

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -14,13 +14,14 @@ import {
   writeAtomic,
   writeJson,
 } from "../../src/core/files.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "files-"));
 });
 afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
+  removeFolder(folder);
 });
 
 const Row = z.strictObject({ n: z.int() });

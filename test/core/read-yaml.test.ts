@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { parseYaml, problemsOf, ProblemsError, readYamlAs } from "../../src/core/read-yaml.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const Schema = z.strictObject({
   name: z.string(),
@@ -85,7 +86,7 @@ describe("an unknown key", () => {
 
   it("is told so of any file that is read through a schema", async () => {
     const folder = await mkdtemp(join(tmpdir(), "understudy-yaml-"));
-    onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+    onTestFinished(() => removeFolder(folder));
     const file = join(folder, "a.yaml");
     await writeFile(file, "naem: a\n");
     await expect(readYamlAs(file, z.strictObject({ name: z.string().optional() }))).rejects.toThrow(

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import { html, raw } from "../../src/core/html.ts";
 import { runProgram } from "../../src/core/process.ts";
 import { findProject, freeBytes, prepareState, projectAt } from "../../src/core/project.ts";
 import { secretsFrom } from "../../src/core/secrets.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 describe("hash", () => {
   it("gives equal values equal text, whatever the key order", () => {
@@ -50,7 +51,7 @@ describe("project", () => {
     expect((await findProject(root, "/elsewhere")).state).toBe("/elsewhere");
     await expect(findProject(tmpdir())).rejects.toMatchObject({ code: "PROJECT_MISSING" });
     expect(await freeBytes(root)).toBeGreaterThan(0);
-    await rm(root, { recursive: true });
+    removeFolder(root);
   });
 
   it("refuses state on a network filesystem, with the way out", async () => {
@@ -61,7 +62,7 @@ describe("project", () => {
       message: expect.stringContaining("NFS"),
       hint: expect.stringContaining("UNDERSTUDY_STATE"),
     });
-    await rm(root, { recursive: true });
+    removeFolder(root);
   });
 });
 

@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { projectAt, type Project } from "../../src/core/project.ts";
 import { data, fmt, riff, s16, sine } from "../audio/build-wav.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** A clip that no other number gives: a short tone at this many hertz above 200. */
 export const toneClip = (number: number, rate = 16_000): Uint8Array =>
@@ -139,7 +140,7 @@ export const turnAt = (corpus: Corpus, file: string, place: { dialogue: number; 
 /** An empty project in a temporary folder that goes away with the test. */
 export const makeProject = async (): Promise<Project> => {
   const root = await mkdtemp(join(tmpdir(), "understudy-dataset-"));
-  onTestFinished(async () => rm(root, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(root));
   for (const noun of ["recipes", "launchers", "datasets", "checkpoints"])
     await mkdir(join(root, noun), { recursive: true });
   return projectAt(root);

@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { memoryUsage } from "node:process";
@@ -7,6 +7,7 @@ import { ByteFault, jsonError, parseJsonBytes } from "../../src/dataset/json/byt
 import { arrayElements } from "../../src/dataset/json/elements.ts";
 import { fileLines, type LineMark, type LineOptions } from "../../src/dataset/json/lines.ts";
 import { parseStrictJson } from "../../src/dataset/json/parse.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 const faultOf = (parse: () => unknown): string => {
@@ -80,7 +81,7 @@ describe("strict JSON", () => {
 describe("elements of an array in a file", () => {
   const written = async (text: string | Uint8Array): Promise<string> => {
     const folder = await mkdtemp(join(tmpdir(), "understudy-json-"));
-    onTestFinished(async () => rm(folder, { recursive: true }));
+    onTestFinished(() => removeFolder(folder));
     const path = join(folder, "file.json");
     await writeFile(path, text);
     return path;
@@ -175,7 +176,7 @@ describe("elements of an array in a file", () => {
 describe("lines of a file", () => {
   const linesOf = async (text: string, options: LineOptions = {}): Promise<[number, string][]> => {
     const folder = await mkdtemp(join(tmpdir(), "understudy-lines-"));
-    onTestFinished(async () => rm(folder, { recursive: true }));
+    onTestFinished(() => removeFolder(folder));
     const path = join(folder, "file.jsonl");
     await writeFile(path, text);
     const found: [number, string][] = [];

@@ -12,6 +12,7 @@ import {
   writeCorpus,
   type Corpus,
 } from "./corpus.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const pack = async (project: Project): ReturnType<typeof packDataset> =>
   packDataset({ project, name: "small" });
@@ -83,7 +84,7 @@ describe("packing again", () => {
     expect(await pack(project)).toMatchObject({ reused: true, lockChanged: false });
     expect((await stat(shardPath(project, "train"))).mtimeMs).toBe(mtimeMs);
     await rm(packedFolder(project, "small"), { recursive: true });
-    await rm(project.state, { recursive: true });
+    removeFolder(project.state);
     expect(await pack(project)).toMatchObject({ reused: false, lockChanged: false, shardsReused: 0 });
     expect(await outcome(project)).toEqual(before);
   });

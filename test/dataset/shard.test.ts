@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parquetMetadataAsync } from "hyparquet";
@@ -7,6 +7,7 @@ import { openShard, type Dialogue, type Shard } from "../../src/dataset/index.ts
 import { writeShard } from "../../src/dataset/shard/write-shard.ts";
 import { data, fmt, riff, s16, sine } from "../audio/build-wav.ts";
 import { toneClip } from "./corpus.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const dialogue = (number: number): Dialogue => ({
   id: `role-single-${number}`,
@@ -53,7 +54,7 @@ describe("a shard", () => {
   });
   afterAll(async () => {
     await shard.close();
-    await rm(folder, { recursive: true });
+    removeFolder(folder);
   });
 
   it("gives back every row by number", async () => {

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { systemClock } from "../../src/core/clock.ts";
@@ -7,6 +7,7 @@ import type { Project } from "../../src/core/project.ts";
 import { markedProcesses } from "../../src/launch/supervisor.ts";
 import { openStore, type Run, type Store } from "../../src/track/index.ts";
 import { makeProject, type Program } from "./program.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** A project of its own with the real payload, and what can be seen and done from outside. */
 export class Pipeline {
@@ -173,7 +174,7 @@ export class Pipeline {
     for (const child of this.#programs) child.kill("SIGKILL");
     await this.killJobs();
     this.store.close();
-    rmSync(this.project.root, { recursive: true, force: true, maxRetries: 10 });
+    removeFolder(this.project.root);
   }
 }
 

@@ -1,12 +1,13 @@
 import type { ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../src/core/clock.ts";
 import { projectAt, type Project } from "../../src/core/project.ts";
 import { loadProfile, preparePython } from "../../src/launch/index.ts";
 import { compile } from "../launch/compile.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const repository = resolve(import.meta.dirname, "../..");
 
@@ -31,7 +32,7 @@ export const buildProgram = (): { readonly main: string; remove(): void } => {
   const folder = mkdtempSync(join(tmpdir(), "understudy-e2e-build-"));
   return {
     main: join(compile(folder, ["main.ts"]), "main.js"),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => removeFolder(folder),
   };
 };
 

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sha256 } from "../../src/core/hash.ts";
 import { coverageOf, failuresOf, readResults } from "../../src/evaluate/index.ts";
 import { answer, instance, measure, score } from "./rows.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const expected = [instance("d2"), instance("d1", 1), instance("d1")];
 
@@ -14,7 +15,7 @@ describe("readResults", () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "results-"));
   });
-  afterEach(async () => rm(folder, { recursive: true, force: true }));
+  afterEach(() => removeFolder(folder));
 
   const write = async (name: string, rows: readonly unknown[], tail = ""): Promise<string> => {
     const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("") + tail;

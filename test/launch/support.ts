@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, mkdirSync, cpSync } from "node:fs";
+import { mkdtempSync, readFileSync, symlinkSync, mkdirSync, cpSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -19,6 +19,7 @@ import {
 } from "../../src/launch/index.ts";
 import { readVanishing, type ProcessIdentity } from "../../src/core/process-identity.ts";
 import { markedProcesses, Supervisor } from "../../src/launch/supervisor.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -29,14 +30,14 @@ export const wrapperPath = join(root, "launchers/payload/wrapper.sh");
 
 const folders: string[] = [];
 afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) removeFolder(folder);
 });
 
 /** A folder that goes away with the tests of this file, or before. */
 export const temporaryFolder = (): { readonly path: string; remove(): void } => {
   const path = mkdtempSync(join(tmpdir(), "understudy-launch-"));
   folders.push(path);
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, remove: () => removeFolder(path) };
 };
 
 /** The stand-in payload beside the real wrapper.sh. */

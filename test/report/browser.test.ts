@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,6 +7,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildReport, writeReport } from "../../src/report/index.ts";
 import { sampleInput } from "./sample-input.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const CHROMIUM = process.env["UNDERSTUDY_CHROMIUM"] ?? "/usr/bin/chromium";
 const QUIET = [
@@ -32,7 +33,7 @@ describe.skipIf(!present)("the page in a real browser (Chromium)", () => {
   });
   afterAll(async () => {
     await browser.close();
-    await rm(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   const open = async (

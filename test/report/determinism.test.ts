@@ -1,9 +1,10 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildReport, type ReportInput, writeReport } from "../../src/report/index.ts";
 import { sampleInput } from "./sample-input.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const turned = <Item>(items: readonly Item[]): Item[] => items.toReversed();
 
@@ -37,7 +38,7 @@ describe("a report", () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "determinism-"));
   });
-  afterEach(async () => rm(folder, { recursive: true, force: true }));
+  afterEach(() => removeFolder(folder));
 
   const contents = async (name: string): Promise<Record<string, string>> => {
     const names = (await readdir(join(folder, name), { recursive: true, withFileTypes: true })).filter(

@@ -1,10 +1,11 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildReport, type ReportInput, writeReport } from "../../src/report/index.ts";
 import { byGains, handInput } from "./hand-input.ts";
 import { sampleWav } from "./sample-wav.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const SCRIPT = "</script><script>alert(1)</script>";
 const FORMULA = '=HYPERLINK("http://x")';
@@ -83,7 +84,7 @@ describe("hostile input", () => {
     html = await readFile(join(folder, "report/index.html"), "utf8");
     files = await readdir(join(folder, "report/audio"));
   });
-  afterAll(async () => rm(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   it("puts no foreign markup into the page", () => {
     expect(html.match(/<script/g)).toHaveLength(1);

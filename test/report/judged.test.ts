@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import { buildReport, type Cell, indexed, type ReportInput, writeReport } from "
 import { PairSchema } from "../stats/examples.ts";
 import { golden } from "../stats/golden.ts";
 import { FLUENCY, type Heard, inputOf, type Scores, verdictsOf } from "./judged-input.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const judged = (heard: readonly Heard[], metric: MetricName = FLUENCY): ReadonlyMap<string, Cell> =>
   indexed(buildReport(inputOf(heard, verdictsOf(heard, metric))).cells);
@@ -166,7 +167,7 @@ describe("verdicts in the pages", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "judged-"));
   });
-  afterAll(async () => rm(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   it("shows scores, scales and coverage everywhere, in any order of the verdicts", async () => {
     const texts: string[][] = [];

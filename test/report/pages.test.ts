@@ -1,16 +1,17 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildReport, type ReportInput, writeReport } from "../../src/report/index.ts";
 import { spelledOut, textPieces } from "../../src/report/odd-characters.ts";
 import { byGains, handInput, withResult } from "./hand-input.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "pages-"));
 });
-afterAll(async () => rm(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 
 let counter = 0;
 const pages = async (input: ReportInput): Promise<{ html: string; markdown: string; csv: string }> => {

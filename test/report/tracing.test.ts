@@ -1,9 +1,10 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildReport, cellText, indexed, type ReportModel, writeReport } from "../../src/report/index.ts";
 import { handInput, type HandTurn } from "./hand-input.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 // Three roles; `a` has two turns of unequal length, so that Σnll/Σtokens differs from the mean of turns.
 const SEEN: readonly HandTurn[] = [
@@ -53,7 +54,7 @@ describe("from rows to the printed number", () => {
       csv: await read("report.csv"),
     };
   });
-  afterAll(async () => rm(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   const textsIn = (html: string, key: string): string[] =>
     [...html.matchAll(/<span class="num" data-cell="([^"]*)">(.*?)<\/span>(?!<\/span>)/g)]

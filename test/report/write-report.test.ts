@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildReport, writeReport } from "../../src/report/index.ts";
 import { byGains, handInput } from "./hand-input.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const input = handInput(byGains("s", [0.3, 0.4, 0.5]), byGains("u", [0.1, 0.2]));
 
@@ -12,7 +13,7 @@ describe("writeReport", () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "write-"));
   });
-  afterEach(async () => rm(folder, { recursive: true, force: true }));
+  afterEach(() => removeFolder(folder));
 
   const write = async () => writeReport(buildReport(input), input, join(folder, "deep/report"));
   const names = async (): Promise<string[]> => (await readdir(join(folder, "deep"))).toSorted();

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { projectAt, type Project } from "../../src/core/project.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 export interface TemporaryProject extends Project {
   /** Writes a file below the root and returns its absolute path. */
@@ -12,7 +13,7 @@ export interface TemporaryProject extends Project {
 /** An empty project in a folder of its own, removed when the running test has finished. */
 export const temporaryProject = async (): Promise<TemporaryProject> => {
   const root = await makeProject();
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(root));
   return {
     ...projectAt(root),
     write: async (path, text) => {

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
 import { openStore, type Lease, type NewRun, type Store } from "../../src/track/index.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** A clock that stands still until it is moved. */
 export const handClock = (
@@ -21,7 +22,7 @@ export const handClock = (
 
 const folders: string[] = [];
 afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) removeFolder(folder);
 });
 
 /** A folder that goes away with the tests of this file. */

@@ -1,14 +1,15 @@
 import { fork, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { NewJob } from "../../src/workflow/runs.ts";
 import { compile } from "../launch/compile.ts";
 import type { Stage } from "./support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const place = mkdtempSync(join(tmpdir(), "understudy-controller-"));
-afterAll(() => rmSync(place, { recursive: true, force: true, maxRetries: 5 }));
+afterAll(() => removeFolder(place));
 const output = compile(place, ["workflow/index.ts"]);
 
 const from = (path: string): string => JSON.stringify(join(output, path));

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { arch, platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
@@ -14,6 +14,7 @@ import {
 } from "../../src/workflow/index.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
 import { makeStage, python, repository, type Stage } from "./support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const template = mkdtempSync(join(tmpdir(), "understudy-data-"));
 const instances: Instance[] = [];
@@ -36,7 +37,7 @@ export const packOnce = (): void => {
       await dataset.close();
     }
   });
-  afterAll(() => rmSync(template, { recursive: true, force: true, maxRetries: 5 }));
+  afterAll(() => removeFolder(template));
 };
 
 /** A stage with the packed corpus, a recipe of four steps and an environment that the stand-in can live in. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { onTestFinished } from "vitest";
 import { FAR_USER, startSshd } from "../real/sshd/sshd.ts";
 import { makeFarStage, profile } from "./start-support.ts";
 import type { Stage } from "./support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 interface Far {
   readonly stage: Stage;
@@ -16,7 +17,7 @@ interface Far {
 export const makeFar = async (): Promise<Far> => {
   const { stage } = await makeFarStage();
   const folder = mkdtempSync(join(tmpdir(), "understudy-far-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  onTestFinished(() => removeFolder(folder));
   chmodSync(folder, 0o755);
   const sshd = await startSshd(join(folder, "sshd"));
   onTestFinished(() => sshd.stop());

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sha256 } from "../../src/core/hash.ts";
 import { folderDigests } from "../../src/workflow/file-digests.ts";
 import type { KnownFile } from "../../src/workflow/place.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 interface Weights {
   readonly folder: string;
@@ -15,7 +16,7 @@ interface Weights {
 
 const weights = (): Weights => {
   const root = mkdtempSync(join(tmpdir(), "understudy-digests-"));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(root));
   const folder = join(root, "model");
   const cache = join(root, "model.digests.json");
   mkdirSync(join(folder, "deep"), { recursive: true });

@@ -7,12 +7,13 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { sha256 } from "../../src/core/hash.ts";
 import { projectAt } from "../../src/core/project.ts";
 import { recordGit } from "../../src/workflow/git-state.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const repository = (): { root: string; git: (...args: string[]) => string; kept: string } => {
   const root = mkdtempSync(join(tmpdir(), "git-state-"));
   const kept = mkdtempSync(join(tmpdir(), "git-kept-"));
   onTestFinished(() => {
-    for (const folder of [root, kept]) rmSync(folder, { recursive: true, force: true });
+    for (const folder of [root, kept]) removeFolder(folder);
   });
   const git = (...args: string[]): string => execFileSync("git", ["-C", root, ...args], { encoding: "utf8" });
   git("init", "-q");

@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import { compile } from "../launch/compile.ts";
 import { look } from "../real/mlflow/look.ts";
 import { mlflowSuite, startMlflow, type MlflowServer } from "../real/mlflow/server.ts";
 import { checkpoint, mirrorStage, range, steps, type MirrorStage } from "./mirror-support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 // A server that keeps files has every point as often as it is sent: what one with a database would forgive shows here.
 await mlflowSuite("a program that is killed while it copies a run to MLflow", "old", (python) => {
@@ -43,7 +44,7 @@ await mlflowSuite("a program that is killed while it copies a run to MLflow", "o
   });
   afterAll(async () => {
     await server.close();
-    rmSync(place, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(place);
   });
 
   const program = async (

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Libsql from "libsql";
 import { expect, it, onTestFinished } from "vitest";
@@ -11,6 +11,7 @@ import { openStore } from "../../src/track/index.ts";
 import { compile } from "../launch/compile.ts";
 import { makeProject } from "../support/temporary-project.ts";
 import { repository } from "./support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const COUNT = 1000;
 
@@ -24,7 +25,7 @@ interface Place {
 /** A project with many queued runs on a cluster whose squeue counts how often it is called. */
 const makePlace = async (): Promise<Place> => {
   const root = await makeProject();
-  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  onTestFinished(() => removeFolder(root));
   const { state, launchers } = projectAt(root);
   symlinkSync(join(repository, "launchers/payload"), join(launchers, "payload"));
   const bin = join(root, "bin");

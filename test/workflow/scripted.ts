@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { sha256 } from "../../src/core/hash.ts";
@@ -17,6 +17,7 @@ import type { Shop } from "../../src/workflow/shop.ts";
 import { makeProject } from "../support/temporary-project.ts";
 import { handClock, type HandClock } from "./scripted-clock.ts";
 import { scripted, type Scripted } from "./scripted-launcher.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 export const clusterProfile = (name = "lab"): LauncherProfile =>
   LauncherProfile.parse({
@@ -51,7 +52,7 @@ export const scriptedStage = async (): Promise<ScriptedStage> => {
   const stores: Store[] = [];
   onTestFinished(() => {
     for (const store of stores) store.close();
-    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(root);
   });
   return {
     clock,

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -19,12 +11,13 @@ import { makeFar } from "./far-ssh.ts";
 import { filesWithSecrets, PLANTED, sampleArguments, SETUP_SECRET, secretsIn } from "./planted-secrets.ts";
 import { TINY } from "./start-support.ts";
 import { until, type Stage } from "./support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 packOnce();
 
 const scratch = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "understudy-secrets-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 };
 

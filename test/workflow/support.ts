@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../src/core/clock.ts";
@@ -14,6 +14,7 @@ import type { RunLock } from "../../src/workflow/run-lock.ts";
 import type { Shop } from "../../src/workflow/shop.ts";
 import { endIfThere } from "../launch/support.ts";
 import { makeProject } from "../support/temporary-project.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 export const repository = resolve(import.meta.dirname, "../..");
 
@@ -57,7 +58,7 @@ export const makeStage = async (): Promise<Stage> => {
   onTestFinished(async () => {
     for (const close of closers) close();
     await endJobs(project);
-    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(root);
   });
   return {
     project,
@@ -127,8 +128,13 @@ async function endJobs(project: Project): Promise<void> {
   const store = openStore(join(project.state, "state.sqlite"), systemClock);
   try {
     for (const { id } of store.listRuns()) {
+      // Again and again: one that is killed may have started another since the look.
       for (const attempt of store.attempts(id)) {
-        for (const { pid } of await markedProcesses(attempt)) endIfThere(pid);
+        await until(async () => {
+          const found = await markedProcesses(attempt);
+          for (const { pid } of found) endIfThere(pid);
+          return found.length === 0 ? true : undefined;
+        });
       }
     }
   } finally {

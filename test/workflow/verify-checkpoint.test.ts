@@ -17,6 +17,7 @@ import { makeDataStage, packOnce, prepared } from "./data-stage.ts";
 import { makeFar } from "./far-ssh.ts";
 import { save, say, scriptedStage } from "./scripted.ts";
 import { run, TINY } from "./start-support.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 packOnce();
 
@@ -54,7 +55,7 @@ realSuite("checkpoint verify over SSH", { programs: ["sshd", "ssh-keygen"], root
       writeFileSync(weights, bytes);
       rmSync(join(place, "_COMPLETE.json"));
       expect((await verify()).stderr).toContain("_COMPLETE.json: missing");
-      rmSync(place, { recursive: true });
+      removeFolder(place);
       expect(await verify()).toMatchObject({
         exitCode: 2,
         stderr: expect.stringMatching(

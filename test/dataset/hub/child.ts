@@ -1,12 +1,13 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdtemp, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execPath } from "node:process";
 import { promisify } from "node:util";
 import type { Project } from "../../../src/core/project.ts";
 import { HUB_TOKEN, type FakeHub } from "../../support/fake-hub/fake-hub.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
@@ -20,8 +21,7 @@ export const compiled = async (): Promise<string> => {
   return folder;
 };
 
-export const removeCompiled = async (folder: string): Promise<void> =>
-  rm(folder, { recursive: true, force: true });
+export const removeCompiled = async (folder: string): Promise<void> => removeFolder(folder);
 
 const CHILD = `
 const [folder, hub, token, work] = process.argv.slice(1);

@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { importRaw } from "../../../src/dataset/import/import-raw.ts";
 import { readCompletion } from "../../../src/dataset/import/raw-dialogues.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const folderOf = async (files: Readonly<Record<string, string | Uint8Array>>): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), "understudy-raw-"));
-  onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), content);

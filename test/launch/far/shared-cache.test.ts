@@ -1,20 +1,12 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { sha256 } from "../../../src/core/hash.ts";
 import { realSuite } from "../../support/real-suite.ts";
 import { payload } from "./support.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const NOBODY = 65_534;
 const TEXT = '{"model_type":"tiny"}';
@@ -26,7 +18,7 @@ realSuite("a cache that somebody else has filled", { programs: ["python3"], root
     readonly fetch: () => { readonly code: number | null; readonly out: string };
   } => {
     const at = mkdtempSync(join(tmpdir(), "understudy-cache-"));
-    onTestFinished(() => rmSync(at, { recursive: true, force: true }));
+    onTestFinished(() => removeFolder(at));
     chmodSync(at, 0o755);
     cpSync(join(payload, "far"), join(at, "far"), { recursive: true });
     const [model, run] = [join(at, "model"), join(at, "run")];

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
@@ -7,6 +7,7 @@ import { realSuite } from "../../support/real-suite.ts";
 import { farFileCases, type FarPlace } from "./far-cases.ts";
 import { placeOn, sshBench, world } from "./ssh-bench.ts";
 import { uploadCases } from "./upload-cases.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const clean: (() => Promise<void> | void)[] = [];
 afterAll(async () => {
@@ -15,7 +16,7 @@ afterAll(async () => {
 
 const here = async (): Promise<FarPlace> => {
   const folder = mkdtempSync(join(tmpdir(), "understudy-far-"));
-  clean.push(() => rmSync(folder, { recursive: true, force: true }));
+  clean.push(() => removeFolder(folder));
   for (const name of ["far", "here"]) mkdirSync(join(folder, name));
   return { transport: localTransport(world), far: join(folder, "far"), here: join(folder, "here") };
 };

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -8,6 +8,7 @@ import { makeNamespace } from "../../real/netns.ts";
 import { freePort, startSshd } from "../../real/sshd/sshd.ts";
 import { realSuite } from "../../support/real-suite.ts";
 import { bench, clean, KINDS, open, sshdLog, wordsOf } from "./fault-bench.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const programs = ["sshd", "ssh", "ssh-keygen", "ip", "nsenter"];
 
@@ -20,7 +21,7 @@ realSuite("SSH when things go wrong", { programs, root: true }, () => {
         const jump = await startSshd(folder);
         clean.push(async () => {
           await jump.stop();
-          rmSync(folder, { recursive: true, force: true });
+          removeFolder(folder);
         });
         writeFileSync(join(folder, "authorized_keys"), readFileSync(`${made.sshd.key}.pub`));
         const through = { endpoint: { jump: [`understudy-test@127.0.0.1:${jump.port}`] } };

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { fingerprint, keyType, knownHosts, knownName } from "../../../src/launch/transport/known-hosts.ts";
 import { realSuite } from "../../support/real-suite.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 /** A key in SSH's wire form. */
 const keyOf = (type: string, content: string): Buffer => {
@@ -94,7 +95,7 @@ describe("knownHosts", () => {
 
 realSuite("known_hosts of ssh-keygen", { programs: ["ssh-keygen"] }, () => {
   const folder = mkdtempSync(join(tmpdir(), "understudy-known-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => removeFolder(folder));
 
   it("reads hashed names and prints the same fingerprints", () => {
     execFileSync("ssh-keygen", ["-q", "-t", "ecdsa", "-N", "", "-f", join(folder, "key")]);

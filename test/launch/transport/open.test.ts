@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import { openTransport } from "../../../src/launch/transport/index.ts";
 import { parseHop, resolveHost } from "../../../src/launch/transport/ssh-config.ts";
 import { realSuite } from "../../support/real-suite.ts";
 import { world as outside } from "./ssh-bench.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const KERBEROS = { KRB5CCNAME: undefined };
 const world = { ...outside, environment: { ...outside.environment, ...KERBEROS } };
@@ -22,7 +23,7 @@ realSuite("choosing a transport", { programs: ["ssh", "ssh-keygen"] }, () => {
     writeFileSync(join(folder, "token"), "");
     writeFileSync(join(folder, "token.pub"), "sk-ssh-ed25519@openssh.com AAAA\n");
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => removeFolder(folder));
 
   const access = (config: string, more: Partial<SshAccess> = {}): SshAccess => {
     writeFileSync(join(folder, "config"), config);

@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { SshAccess, SshEndpoint } from "../../../src/launch/profile.ts";
 import type { TransportWorld } from "../../../src/launch/transport/index.ts";
 import { FAR_USER, startSshd, type Sshd, type SshdOptions } from "../../real/sshd/sshd.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 export const world: TransportWorld = { clock: systemClock, environment: process.env };
 
@@ -36,7 +37,7 @@ export const sshBench = async (
     },
     remove: async () => {
       await sshd.stop();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 };

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -10,6 +10,7 @@ import { sha256 } from "../../../src/core/hash.ts";
 import { withProcessLock } from "../../../src/core/process-lock.ts";
 import { runProgram } from "../../../src/core/process.ts";
 import { findPython } from "../../../src/launch/index.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
@@ -84,7 +85,7 @@ export const startMlflow = async (
     stop,
     close: async () => {
       await stop();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      removeFolder(folder);
     },
   };
 };

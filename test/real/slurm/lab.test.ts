@@ -1,16 +1,17 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { realSuite } from "../../support/real-suite.ts";
 import { freePorts, LAB_PROGRAMS, startLab, type SlurmLab } from "./lab.ts";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 realSuite("the Slurm lab", { programs: LAB_PROGRAMS, root: true }, () => {
   const place = mkdtempSync(join(tmpdir(), "us-labs-"));
   chmodSync(place, 0o755);
-  afterAll(() => rmSync(place, { recursive: true, force: true }));
+  afterAll(() => removeFolder(place));
 
   it("runs jobs of an ordinary user with accounting, beside another lab without, and leaves nothing", async () => {
     const [full, bare] = await Promise.all([startLab(), startLab({ accounting: "none" })]);

@@ -1,9 +1,10 @@
 import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { removeFolder } from "../../support/remove-folder.ts";
 
 /** Programs that the lab needs; a suite on it is skipped by name without them. */
 export const LAB_PROGRAMS = [
@@ -111,7 +112,7 @@ export const startLab = async (settings: LabSettings = {}): Promise<SlurmLab> =>
       const ended = new Promise((resolve) => child.once("exit", resolve));
       child.stdin.end();
       await ended;
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      removeFolder(folder);
     },
   };
 };

@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -51,13 +51,12 @@ export const startSshd = async (folder: string, options: SshdOptions = {}): Prom
   const config = join(folder, `sshd_config-${port}`);
   writeFileSync(config, configuration({ folder, hostKey, address, port }, options.config ?? []));
   const [program, ...words] = [...(options.prefix ?? []), "/usr/sbin/sshd", "-D", "-e", "-f", config];
-  const daemon = spawn(program ?? "/usr/sbin/sshd", words, { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  daemon.stderr?.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-    writeFileSync(join(folder, `sshd-${port}.log`), said);
-  });
-  await untilListening({ address, port, daemon, said: () => said });
+  // It writes its own log: what its last connections say may come after the folder is gone.
+  const log = join(folder, `sshd-${port}.log`);
+  const descriptor = openSync(log, "w");
+  const daemon = spawn(program ?? "/usr/sbin/sshd", words, { stdio: ["ignore", "ignore", descriptor] });
+  closeSync(descriptor);
+  await untilListening({ address, port, daemon, said: () => readFileSync(log, "utf8") });
   const publicKey = readFileSync(`${hostKey}.pub`, "utf8").trim();
   return {
     port,
