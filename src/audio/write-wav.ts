@@ -28,18 +28,29 @@ export const writeClip = (samples: Float32Array): Uint8Array => {
   const bytes = new Uint8Array(HEADER_BYTES + samples.length * 2);
   bytes.set(clipHeader(samples.length * 2));
   const view = new DataView(bytes.buffer);
-  samples.forEach((sample, index) => {
-    const value = Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768)));
-    view.setInt16(HEADER_BYTES + index * 2, value, true);
-  });
+  // By index: handing each sample to a function makes an object of it, which takes longer than all the rest.
+  for (let index = 0; index < samples.length; index++) {
+    const value = Math.round((samples[index] ?? 0) * 32_768);
+    view.setInt16(HEADER_BYTES + index * 2, Math.max(-32_768, Math.min(32_767, value)), true);
+  }
   return bytes;
 };
+
+const EMPTY = clipHeader(0);
+// What differs between two headers.
+const SIZES: ReadonlySet<number> = new Set([4, 5, 6, 7, 40, 41, 42, 43]);
 
 /** True when the bytes are a clip in the stored form already. */
 export const isClip = (bytes: Uint8Array): boolean => {
   const dataBytes = bytes.length - HEADER_BYTES;
   if (dataBytes <= 0 || dataBytes % 2 !== 0) return false;
-  return Buffer.from(clipHeader(dataBytes)).equals(bytes.subarray(0, HEADER_BYTES));
+  const { buffer, byteOffset } = bytes;
+  const view = new DataView(buffer, byteOffset, HEADER_BYTES);
+  return (
+    view.getUint32(4, true) === HEADER_BYTES - 8 + dataBytes &&
+    view.getUint32(40, true) === dataBytes &&
+    EMPTY.every((byte, at) => byte === bytes[at] || SIZES.has(at))
+  );
 };
 
 /** The samples of a clip in the stored form, as bytes. */

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, fdatasync, fsync, openSync, writeSync } from "node:fs";
+import { promisify } from "node:util";
 import { ByteWriter } from "hyparquet-writer";
 
 // Small pieces are gathered; a clip goes to the file from where it lies.
@@ -12,25 +13,18 @@ export interface FileSummary {
 
 /**
  * A new file as the Parquet writer wants it. Its digest is made of the bytes as they go by, so that nothing is read again.
- * `finish` syncs it; `close` gives it back whatever happened.
+ * `complete` syncs it; `close` gives it back whatever happened.
  */
 export class ShardFile extends ByteWriter {
   readonly #file: number;
-  readonly #onLarge: (bytes: number) => void;
   readonly #hash: Hash = createHash("sha256");
-  #summary: FileSummary | undefined;
+  #writingBack: Promise<void> | undefined;
+  #fault: unknown;
   #isOpen = true;
 
-  /** `onLarge` is told the size of each large piece that the writer has made and needs no more. */
-  constructor(path: string, onLarge: (bytes: number) => void) {
+  constructor(path: string) {
     super(2 * GATHERED_BYTES);
-    this.#onLarge = onLarge;
     this.#file = openSync(path, "wx");
-  }
-
-  /** Of the finished file. */
-  get summary(): FileSummary | undefined {
-    return this.#summary;
   }
 
   override ensure(size: number): void {
@@ -44,17 +38,30 @@ export class ShardFile extends ByteWriter {
       this.#empty();
       this.#write(value);
       this.offset += value.length;
-      this.#onLarge(value.length);
     }
   }
 
-  override finish(): void {
-    this.#empty();
-    fsyncSync(this.#file);
-    this.#summary = { bytes: this.offset, sha256: this.#hash.digest("hex") };
+  /** Has the disk begin with what it was given, while this thread goes on. What goes wrong comes out of `complete`. */
+  writeBack(): void {
+    this.#writingBack ??= promisify(fdatasync)(this.#file)
+      .catch((error: unknown) => {
+        // The system tells whoever asks first, and nobody else.
+        this.#fault ??= error;
+      })
+      .finally(() => (this.#writingBack = undefined));
   }
 
-  close(): void {
+  /** Writes out what is left, and is on the disk when it resolves. */
+  async complete(): Promise<FileSummary> {
+    this.#empty();
+    await this.#writingBack;
+    await promisify(fsync)(this.#file);
+    if (this.#fault !== undefined) throw this.#fault;
+    return { bytes: this.offset, sha256: this.#hash.digest("hex") };
+  }
+
+  async close(): Promise<void> {
+    await this.#writingBack;
     if (this.#isOpen) closeSync(this.#file);
     this.#isOpen = false;
   }

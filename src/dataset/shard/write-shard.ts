@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ParquetWriter } from "hyparquet-writer";
-import { InternalError, systemCode, UserError } from "../../core/errors.ts";
+import { systemCode, UserError } from "../../core/errors.ts";
 import { syncFolder } from "../../core/files.ts";
 import {
   REFERENCE_BACKENDS,
@@ -13,9 +12,9 @@ import {
   type Turn,
 } from "../schema.ts";
 import { ClipMemory } from "./clip-memory.ts";
-import { openCollector } from "./collect.ts";
 import { audioColumn, parquetSchema } from "./columns.ts";
 import { FOOTER_KEY, footerValue } from "./footer.ts";
+import { GroupWriter, type GroupColumn } from "./group-writer.ts";
 import { ShardFile, type FileSummary } from "./shard-file.ts";
 
 /** End of the name of a shard that is being written. */
@@ -63,10 +62,9 @@ async function writeStaged(
     memory,
   }: Pick<DatasetSpec["shards"], "rowGroupBytes" | "footer"> & { readonly memory: ClipMemory },
 ): Promise<FileSummary> {
-  const collector = openCollector();
-  const file = new ShardFile(path, (bytes) => collector.passed(bytes));
+  const file = new ShardFile(path);
   try {
-    const writer = new ParquetWriter({
+    const writer = new GroupWriter({
       writer: file,
       schema: parquetSchema(),
       codec: "SNAPPY",
@@ -74,16 +72,14 @@ async function writeStaged(
       kvMetadata: [{ key: FOOTER_KEY, value: footerValue(footer) }],
     });
     for await (const group of grouped(rows, rowGroupBytes, memory)) {
-      await writeGroup(writer, group);
-      // Rows have been waiting for their group long enough to count as old, and nobody would look for them soon.
-      collector.everything();
+      writeGroup(writer, group);
+      file.writeBack();
     }
     await writer.finish();
+    return await file.complete();
   } finally {
-    file.close();
+    await file.close();
   }
-  if (!file.summary) throw new InternalError("SHARD_UNFINISHED", `${path} was not finished`);
-  return file.summary;
 }
 
 // A group is good until the next one is asked for.
@@ -123,15 +119,13 @@ function audioBytes({ turns }: Dialogue): number {
   return clips.reduce((sum, clip) => sum + (clip?.bytes.length ?? 0), 0);
 }
 
-async function writeGroup(writer: ParquetWriter, group: readonly Dialogue[]): Promise<void> {
-  const column = <Value>(name: string, of: (row: Dialogue) => Value): { name: string; data: Value[] } => ({
+function writeGroup(writer: GroupWriter, group: readonly Dialogue[]): void {
+  const column = (name: string, of: (row: Dialogue) => unknown): GroupColumn => ({
     name,
     data: group.map(of),
   });
-  await writer.write({
-    rowGroupSize: group.length,
-    pageSize: PAGE_BYTES,
-    columnData: [
+  writer.writeGroup(
+    [
       { ...column("id", (row) => row.id), columnIndex: true },
       { ...column("role_id", (row) => row.roleId), columnIndex: true },
       column("role_name", (row) => row.roleName),
@@ -147,7 +141,9 @@ async function writeGroup(writer: ParquetWriter, group: readonly Dialogue[]): Pr
       { ...column("turns", turnsOf), encoding: "PLAIN", codec: "UNCOMPRESSED", statistics: false },
       column("content_sha256", (row) => row.contentSha256),
     ],
-  });
+    group.length,
+    PAGE_BYTES,
+  );
 }
 
 function turnsOf({ turns }: Dialogue): readonly object[] {
