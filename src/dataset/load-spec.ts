@@ -22,14 +22,6 @@ export interface LoadedSpec {
   readonly rolesFile: string;
 }
 
-/** Where the packed shards of a data set lie: shard paths in its lock are relative to this folder. */
-export const packedFolder = (project: Project, name: string): string =>
-  join(project.datasets, "packed", name);
-
-/** Where the lock of a data set lies. */
-export const lockFile = (project: Project, name: string): string =>
-  join(project.datasets, `${name}.lock.json`);
-
 /** datasets/NAME.yaml. UserErrors `DATASET_UNKNOWN`, `SPEC_INVALID`, and `ProblemsError` with every problem's place. */
 export const loadSpec = async (project: Project, name: string): Promise<LoadedSpec> => {
   const file = join(project.datasets, `${name}.yaml`);

@@ -2,7 +2,8 @@ import { UserError } from "../core/errors.ts";
 import { exists, readJson } from "../core/files.ts";
 import { digestOf } from "../core/hash.ts";
 import type { Project } from "../core/project.ts";
-import { loadSpec, lockFile } from "./load-spec.ts";
+import { loadSpec } from "./load-spec.ts";
+import { lockFile } from "./places.ts";
 import { DatasetLock } from "./schema.ts";
 
 /** Identifies a packed data set: a run that names it names every byte of its shards. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { UserError } from "../core/errors.ts";
 import type { Project } from "../core/project.ts";
-import { packedFolder } from "./load-spec.ts";
+import { packedFolder } from "./places.ts";
 import { readLock } from "./lock-file.ts";
 import type { Clip, DatasetLock, Dialogue, ReferenceBackend, Split } from "./schema.ts";
 import type { DialogueText } from "./shard/row.ts";

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode, UserError } from "../core/errors.ts";
 import type { Project } from "../core/project.ts";
-import { packedFolder } from "./load-spec.ts";
+import { packedFolder } from "./places.ts";
 import { readLock } from "./lock-file.ts";
 import { openFileDigests, type FileDigests } from "./pack/file-digests.ts";
 import { SPLITS, type DatasetLock, type ShardEntry } from "./schema.ts";

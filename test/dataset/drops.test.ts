@@ -17,8 +17,9 @@ const ROLE_CLIP = "train/multi_speech/Thor/1_1_role.wav";
 // The first pass alone: what is dropped is decided there.
 const surveyOf = async (change: (corpus: Corpus) => unknown): Promise<Survey> => {
   const project = await projectWith(change);
-  const source = await openSource(await loadSpec(project, "small"), project);
-  const crew = await openCrew({ project, name: "small", strict: false }, undefined);
+  const loaded = await loadSpec(project, "small");
+  const source = await openSource(loaded, project);
+  const crew = await openCrew({ project, loaded, strict: false }, undefined);
   const parts = openSurveyParts(packedFolder(project, "small"), "0".repeat(64));
   const watch = { onDialogues: () => {}, signal: undefined };
   return (await surveyUnits(source.units, { crew, parts, share: ALL, watch })).survey;

@@ -11,6 +11,7 @@ export const entryOf = (id: string, fields: Partial<Entry> = {}): Entry => ({
   place: { file: "train/single/Thor.json", index: 0, start: 0, end: 1 },
   label: `"question of ${id}"`,
   contentSha256: "0".repeat(64),
+  fingerprint: "0".repeat(24),
   samples: 48_000,
   userSamples: 16_000,
   bytes: 96_000,

@@ -1,6 +1,7 @@
 import type { Project } from "../../core/project.ts";
 import { plainCard } from "../hub/plain-card.ts";
-import { findSpec, packedFolder } from "../load-spec.ts";
+import { findSpec } from "../load-spec.ts";
+import { packedFolder } from "../places.ts";
 import type { DatasetLock } from "../schema.ts";
 import { datasetCard, type DatasetCard } from "./card.ts";
 

@@ -5,7 +5,7 @@ import { exists, parseJson, readIfExists, syncFolder, writeAtomic } from "../../
 import { sha256 } from "../../core/hash.ts";
 import { withProcessLock } from "../../core/process-lock.ts";
 import { prepareState, type Project } from "../../core/project.ts";
-import { lockFile, packedFolder } from "../load-spec.ts";
+import { lockFile, packedFolder } from "../places.ts";
 import { DatasetLock, SPLITS } from "../schema.ts";
 import { downloadAll, stagedPath } from "./download-all.ts";
 import { isThere, readingWorld, requireInside, type HubAccess } from "./download-repository.ts";

@@ -5,7 +5,7 @@ import { exists } from "../../core/files.ts";
 import type { Project } from "../../core/project.ts";
 import { sha256 } from "../../core/hash.ts";
 import type { DatasetCard } from "../card/card.ts";
-import { lockFile, packedFolder } from "../load-spec.ts";
+import { lockFile, packedFolder } from "../places.ts";
 import { readLock } from "../lock-file.ts";
 import { openFileDigests } from "../pack/file-digests.ts";
 import { SPLITS, type DatasetLock } from "../schema.ts";

@@ -1,4 +1,4 @@
-import { execa, type ResultPromise } from "execa";
+import type { ResultPromise } from "execa";
 import { RemoteError } from "../../core/errors.ts";
 import { requestLine, vectorsOf } from "./embed-protocol.ts";
 
@@ -64,7 +64,7 @@ export class EmbedProcess {
   async #askNow(texts: readonly string[], signal: AbortSignal | undefined): Promise<Float32Array[]> {
     signal?.throwIfAborted();
     const { milliseconds, dimension } = this.#program;
-    const running = (this.#running ??= start(this.#program));
+    const running = (this.#running ??= await start(this.#program));
     const id = ++this.#requests;
     const deadline = AbortSignal.timeout(milliseconds);
     const stop = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
@@ -88,7 +88,9 @@ export class EmbedProcess {
   }
 }
 
-function start({ argv: [program, ...args], environment }: EmbedProgram): Running {
+async function start({ argv: [program, ...args], environment }: EmbedProgram): Promise<Running> {
+  // Whoever packs without an embedder has no need of it.
+  const { execa } = await import("execa");
   const options: ChildOptions = {
     extendEnv: false,
     reject: false,

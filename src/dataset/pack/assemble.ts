@@ -11,6 +11,7 @@ import {
 } from "../schema.ts";
 import type { ClipSource, DialogueSource, Draft } from "../source/source.ts";
 import { normalised, shortened } from "../text.ts";
+import { shortDigest } from "./entry.ts";
 
 /** What turns drafts into rows. */
 export interface Assembler {
@@ -33,9 +34,11 @@ export interface TurnClips {
 
 export interface Assembled {
   readonly outcome: "dialogue";
-  readonly dialogue: Dialogue;
+  readonly dialogue: Omit<Dialogue, "contentSha256">;
   /** Per turn. */
   readonly clips: readonly TurnClips[];
+  /** Of each clip in the order in which they were read; undefined for one without. */
+  readonly stamps: readonly (string | undefined)[];
 }
 
 export interface BadClip {
@@ -62,9 +65,14 @@ export const dialogueId = ({ role, kind, draft }: Named): string => {
 export const assemble = async (named: Named, assembler: Assembler): Promise<Assembled | BadClip> => {
   const id = dialogueId(named);
   const clips: TurnClips[] = [];
+  const stamps: (string | undefined)[] = [];
   for (const [index, draft] of named.draft.turns.entries()) {
-    const load = async (source: ClipSource, who: string): Promise<ReadyClip | BadClip> =>
-      loadClip(source, { turn: index, who }, assembler);
+    const load = async (source: ClipSource, who: string): Promise<ReadyClip | BadClip> => {
+      const loaded = await loadClip(source, { turn: index, who }, assembler);
+      if (loaded.outcome === "bad-clip") return loaded;
+      stamps.push(loaded.stamp);
+      return loaded.clip;
+    };
     const user = await load(draft.user, "user");
     if (user.outcome === "bad-clip") return user;
     const role: Record<ReferenceBackend, ReadyClip | null> = { cosyvoice2: null, f5_tts: null, e2_tts: null };
@@ -76,7 +84,7 @@ export const assemble = async (named: Named, assembler: Assembler): Promise<Asse
     }
     clips.push({ user, role });
   }
-  return { outcome: "dialogue", dialogue: rowOf(id, named, clips), clips };
+  return { outcome: "dialogue", dialogue: rowOf(id, named, clips), clips, stamps };
 };
 
 /** Every clip of a turn that there is, the user's first. */
@@ -85,9 +93,9 @@ export const clipsOf = ({ user, role }: TurnClips): readonly ReadyClip[] => [
   ...REFERENCE_BACKENDS.flatMap((backend) => role[backend] ?? []),
 ];
 
-function rowOf(id: string, { role, kind, draft }: Named, clips: readonly TurnClips[]): Dialogue {
+function rowOf(id: string, { role, kind, draft }: Named, clips: readonly TurnClips[]): Assembled["dialogue"] {
   const samples = clips.flatMap(clipsOf).reduce((sum, clip) => sum + clip.samples, 0);
-  const dialogue = {
+  return {
     id,
     roleId: role.slug,
     roleName: role.displayName,
@@ -104,7 +112,6 @@ function rowOf(id: string, { role, kind, draft }: Named, clips: readonly TurnCli
       return read ? [turnOf(id, index, { ...turn, read })] : [];
     }),
   };
-  return { ...dialogue, contentSha256: contentSha256(dialogue, clips) };
 }
 
 function turnOf(
@@ -133,8 +140,24 @@ function turnOf(
  * codec. SHA-256 of canonical JSON `{role_id, kind, category, system_prompt, context, turns: [{user_text, role_text,
  * user_pcm, role_pcm: {cosyvoice2, f5_tts, e2_tts}}]}`, so that any language can check it.
  */
-function contentSha256(dialogue: Omit<Dialogue, "contentSha256">, clips: readonly TurnClips[]): string {
-  return digestOf({
+export const contentSha256 = ({ dialogue, clips }: Assembled): string =>
+  digestOf(
+    learnable(dialogue, (turn) => {
+      const read = clips[turn];
+      const roles = REFERENCE_BACKENDS.map((name) => [name, read?.role[name]?.pcmSha256 ?? null]);
+      return { user_pcm: read?.user.pcmSha256 ?? null, role_pcm: Object.fromEntries(roles) };
+    }),
+  );
+
+/**
+ * Tells without a look at the samples that a dialogue is what it was a moment ago: a digest of its text and of the stamps of
+ * its files. Null where a clip has no stamp.
+ */
+export const fingerprint = ({ dialogue, stamps }: Assembled): string | null =>
+  stamps.includes(undefined) ? null : shortDigest(digestOf([learnable(dialogue, () => ({})), stamps]));
+
+function learnable(dialogue: Assembled["dialogue"], audioOf: (turn: number) => object): object {
+  return {
     role_id: dialogue.roleId,
     kind: dialogue.kind,
     category: dialogue.category,
@@ -143,19 +166,22 @@ function contentSha256(dialogue: Omit<Dialogue, "contentSha256">, clips: readonl
     turns: dialogue.turns.map((turn, index) => ({
       user_text: turn.userText,
       role_text: turn.roleText,
-      user_pcm: clips[index]?.user.pcmSha256 ?? null,
-      role_pcm: Object.fromEntries(
-        REFERENCE_BACKENDS.map((backend) => [backend, clips[index]?.role[backend]?.pcmSha256 ?? null]),
-      ),
+      ...audioOf(index),
     })),
-  });
+  };
+}
+
+interface Loaded {
+  readonly outcome: "loaded";
+  readonly clip: ReadyClip;
+  readonly stamp: string | undefined;
 }
 
 async function loadClip(
   source: ClipSource,
   to: { readonly turn: number; readonly who: string },
   { source: dialogues, readClip }: Assembler,
-): Promise<ReadyClip | BadClip> {
+): Promise<Loaded | BadClip> {
   const name = source.kind === "file" ? shortened(source.path) : "inline audio";
   const bad = (reason: string, message: string): BadClip => ({
     outcome: "bad-clip",
@@ -168,5 +194,5 @@ async function loadClip(
   const clip = await readClip(found.bytes);
   if (clip.outcome === "rejected") return bad(clip.reason, clip.message);
   if (clip.isSilent) return bad("silent", "the clip is digital silence");
-  return clip;
+  return { outcome: "loaded", clip, stamp: found.stamp };
 }

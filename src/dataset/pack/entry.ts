@@ -22,6 +22,8 @@ export const Entry = z.strictObject({
   /** Names the dialogue in its file, for a person. */
   label: z.string(),
   contentSha256: Sha256,
+  /** Of its text and the stamps of its files: with the same one, it need not be hashed again. */
+  fingerprint: ShortDigest.nullable(),
   /** Samples at 16 kHz of all clips, and of the users' alone. */
   samples: count,
   userSamples: count,

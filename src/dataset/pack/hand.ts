@@ -3,14 +3,15 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { lazyClipReader, type ClipCodec } from "../../audio/index.ts";
 import { InternalError, UserError } from "../../core/errors.ts";
 import type { Project } from "../../core/project.ts";
-import { loadSpec, packedFolder, type LoadedSpec } from "../load-spec.ts";
+import type { LoadedSpec } from "../load-spec.ts";
+import { packedFolder } from "../places.ts";
 import type { Dialogue, Drop, RoleEntry } from "../schema.ts";
 import { ClipMemory } from "../shard/clip-memory.ts";
 import { openCollector, type Collector } from "../shard/collect.ts";
 import { writeShard } from "../shard/write-shard.ts";
 import { openSource } from "../source/open-source.ts";
 import type { DialogueSource } from "../source/source.ts";
-import { assemble, type Assembler } from "./assemble.ts";
+import { assemble, contentSha256, fingerprint, type Assembled, type Assembler } from "./assemble.ts";
 import type { Entry, UnitSurvey } from "./entry.ts";
 import { inspect } from "./inspect.ts";
 
@@ -31,20 +32,19 @@ export interface Watch {
 export interface ShardTask {
   /** Relative to the packed folder. */
   readonly path: string;
-  readonly entries: readonly Pick<Entry, "roleId" | "kind" | "place" | "contentSha256">[];
+  readonly entries: readonly Pick<Entry, "roleId" | "kind" | "place" | "contentSha256" | "fingerprint">[];
 }
 
 /** What a hand is opened with; plain data, since it travels to threads. */
 export interface HandSetup {
   readonly project: Project;
-  readonly name: string;
+  readonly loaded: LoadedSpec;
   /** Stop at the first dialogue that would be dropped. */
   readonly strict: boolean;
 }
 
-/** Opens the source of a data set for one thread. UserErrors of `loadSpec` and `openSource`. */
-export const openHand = async ({ project, name, strict }: HandSetup): Promise<Hand> => {
-  const loaded = await loadSpec(project, name);
+/** Opens the source of a data set for one thread. UserErrors of `openSource`. */
+export const openHand = async ({ project, loaded, strict }: HandSetup): Promise<Hand> => {
   const source = await openSource(loaded, project);
   const memory = new ClipMemory();
   const collector = openCollector();
@@ -56,7 +56,7 @@ export const openHand = async ({ project, name, strict }: HandSetup): Promise<Ha
       memory.begin();
       memory.releaseEarlier();
       collector.everything();
-      const path = join(packedFolder(project, name), shard.path);
+      const path = join(packedFolder(project, loaded.spec.name), shard.path);
       return writeShard(path, rowsOf(shard, { source, assembler, watch }), loaded.spec.shards, memory);
     },
     close: async () => source.close(),
@@ -136,6 +136,12 @@ export function dialogueBad({ reason, role, dialogue, turn, detail }: Drop): Use
   });
 }
 
+// Stamps may change where nothing else does, as by a chmod: then the samples decide.
+function isUnchanged(result: Assembled, entry: ShardTask["entries"][number]): boolean {
+  const isKnown = entry.fingerprint !== null && fingerprint(result) === entry.fingerprint;
+  return isKnown || contentSha256(result) === entry.contentSha256;
+}
+
 async function* rowsOf(
   { entries }: ShardTask,
   { source, assembler, watch }: Omit<Workplace, "memory">,
@@ -148,12 +154,12 @@ async function* rowsOf(
     if (!role) throw new InternalError("ROLE_VANISHED", `${entry.roleId} is no role of the source`);
     const draft = await source.read({ role, kind: entry.kind, place: entry.place });
     const result = await assemble({ role, kind: entry.kind, draft }, assembler);
-    if (result.outcome === "bad-clip" || result.dialogue.contentSha256 !== entry.contentSha256) {
+    if (result.outcome === "bad-clip" || !isUnchanged(result, entry)) {
       throw new UserError("SOURCE_CHANGED", `${entry.place.file} changed while it was being packed`, {
         hint: "run the same command again when nothing writes to the corpus any more",
       });
     }
-    yield result.dialogue;
+    yield { ...result.dialogue, contentSha256: entry.contentSha256 };
     watch.onDialogues(1);
   }
 }

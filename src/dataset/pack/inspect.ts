@@ -3,7 +3,16 @@ import { UserError } from "../../core/errors.ts";
 import { REFERENCE_BACKENDS, type DatasetSpec, type Drop } from "../schema.ts";
 import type { Draft, Found, Usable } from "../source/source.ts";
 import { normalised, pairHash, questionHash } from "../text.ts";
-import { assemble, clipsOf, dialogueId, type Assembled, type Assembler, type TurnClips } from "./assemble.ts";
+import {
+  assemble,
+  clipsOf,
+  contentSha256,
+  dialogueId,
+  fingerprint,
+  type Assembled,
+  type Assembler,
+  type TurnClips,
+} from "./assemble.ts";
 import { checkAnswers } from "./checks.ts";
 import { shortDigest, type Entry, type SurveyedDrop } from "./entry.ts";
 
@@ -92,7 +101,8 @@ function entryOf(
     pool,
     place,
     label,
-    contentSha256: dialogue.contentSha256,
+    contentSha256: contentSha256(assembled),
+    fingerprint: fingerprint(assembled),
     samples: samplesOf(all),
     userSamples: samplesOf(clips.map(({ user }) => user)),
     bytes:

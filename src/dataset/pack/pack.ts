@@ -4,7 +4,8 @@ import { InternalError, UserError } from "../../core/errors.ts";
 import { readIfExists, writeJson } from "../../core/files.ts";
 import { digestOf } from "../../core/hash.ts";
 import type { Project } from "../../core/project.ts";
-import { loadSpec, lockFile, packedFolder, type LoadedSpec } from "../load-spec.ts";
+import { loadSpec, type LoadedSpec } from "../load-spec.ts";
+import { lockFile, packedFolder } from "../places.ts";
 import type { DatasetLock, ShardEntry, Split } from "../schema.ts";
 import { openSource } from "../source/open-source.ts";
 import type { DialogueSource } from "../source/source.ts";
@@ -159,7 +160,7 @@ type Built =
 async function build(options: PackOptions, opened: Opened, digests: FileDigests): Promise<Built> {
   const { project, name, threads } = options;
   const { share } = opened;
-  const crew = await openCrew({ project, name, strict: options.strict ?? false }, threads);
+  const crew = await openCrew({ project, loaded: opened.loaded, strict: options.strict ?? false }, threads);
   try {
     const parts = openSurveyParts(
       packedFolder(project, name),

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { readIfExists, writeJson } from "../../core/files.ts";
 import { sha256 } from "../../core/hash.ts";
 import type { Project } from "../../core/project.ts";
-import { lockFile } from "../load-spec.ts";
+import { lockFile } from "../places.ts";
 import { DatasetLock, Drop, Gate } from "../schema.ts";
 import type { SourceRole } from "../source/source.ts";
 import { Sha256 } from "../vocabulary.ts";

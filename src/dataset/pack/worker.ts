@@ -11,16 +11,31 @@ const send = (reply: Reply): void => port?.postMessage(reply);
 const hand = openHand(setup);
 let stop = new AbortController();
 
+// A message costs as much as reading a short clip, and a bar is looked at a few times a second.
+const TELL_MS = 100;
+let untold = 0;
+let toldAt = 0;
+
+function tell(): void {
+  if (untold > 0) send({ kind: "dialogues", count: untold });
+  untold = 0;
+  toldAt = performance.now();
+}
+
 async function answer(task: Exclude<Task, { kind: "stop" }>): Promise<void> {
   stop = new AbortController();
   const watch: Watch = {
-    onDialogues: (count) => send({ kind: "dialogues", count }),
+    onDialogues: (count) => {
+      untold += count;
+      if (performance.now() - toldAt > TELL_MS) tell();
+    },
     signal: stop.signal,
   };
   try {
     const opened = await hand;
     const value =
       task.kind === "survey" ? await opened.survey(task.unit, watch) : await opened.write(task.shard, watch);
+    tell();
     send({ kind: "done", value });
   } catch (error) {
     send(failureOf(error));

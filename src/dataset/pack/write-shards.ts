@@ -75,11 +75,12 @@ const entryOf = ({ path, entries }: PlannedShard, { bytes, sha256 }: Finished): 
 function taskOf({ path, entries }: PlannedShard): ShardTask {
   return {
     path,
-    entries: entries.map(({ roleId, kind, place, contentSha256 }) => ({
+    entries: entries.map(({ roleId, kind, place, contentSha256, fingerprint }) => ({
       roleId,
       kind,
       place,
       contentSha256,
+      fingerprint,
     })),
   };
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type BigIntStats } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { messageOf, systemCode, UserError } from "../../core/errors.ts";
 import { shortened } from "../text.ts";
@@ -26,8 +26,8 @@ export const readClip = async (
     if (!isInside(bases[0] ?? base, path))
       return rejected("path", `${shortened(source.path)} lies outside the corpus`);
     try {
-      const bytes = await readEitherForm(base, source.path, { most: LARGEST_CLIP, allocate });
-      if (bytes) return { outcome: "bytes", bytes };
+      const found = readForms(base, source.path, { most: LARGEST_CLIP, allocate });
+      if (found) return { outcome: "bytes", ...found };
     } catch (error) {
       if (error instanceof OddFile) return rejected(error.reason, `${shortened(source.path)} ${error.what}`);
       if (NO_CLIP.has(systemCode(error) ?? "")) break;
@@ -62,36 +62,63 @@ export const readEitherForm = async (
   folder: string,
   path: string,
   { most = Infinity, allocate }: { readonly most?: number; readonly allocate?: Allocate | undefined } = {},
-): Promise<Uint8Array | null> => {
-  for (const name of new Set([path, path.normalize("NFC"), path.normalize("NFD")])) {
+): Promise<Uint8Array | null> => readForms(folder, path, { most, allocate })?.bytes ?? null;
+
+interface Reading {
+  readonly most: number;
+  readonly allocate: Allocate | undefined;
+}
+
+function readForms(folder: string, path: string, reading: Reading): FileBytes | null {
+  for (const name of forms(path)) {
     try {
       // Threads read clips one after the other and wait for each anyway: handing each to the pool costs more than it brings.
-      return readRegularFile(resolve(folder, name), most, allocate);
+      return readRegularFile(resolve(folder, name), reading);
     } catch (error) {
       if (systemCode(error) !== "ENOENT") throw error;
     }
   }
   return null;
-};
+}
 
-function readRegularFile(path: string, most: number, allocate: Allocate | undefined): Uint8Array {
+function* forms(path: string): Generator<string> {
+  yield path;
+  // Few names get here: most are there as they are written.
+  for (const form of new Set([path.normalize("NFC"), path.normalize("NFD")])) if (form !== path) yield form;
+}
+
+type FileBytes = Pick<ClipBytes, "bytes" | "stamp">;
+
+function readRegularFile(path: string, { most, allocate }: Reading): FileBytes {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const found = fstatSync(file);
+    const found = fstatSync(file, { bigint: true });
     if (!found.isFile()) throw new OddFile(path, "not_a_file", "is a folder, pipe or device and not a file");
-    if (found.size > most) throw new OddFile(path, "too_large", `has ${found.size} bytes, more than ${most}`);
-    if (!allocate) return readFileSync(file);
-    const bytes = allocate(found.size);
+    const size = Number(found.size);
+    if (size > most) throw new OddFile(path, "too_large", `has ${size} bytes, more than ${most}`);
+    const stamp = stampOf(found);
+    if (!allocate) return { bytes: readFileSync(file), ...stamp };
+    const bytes = allocate(size);
     let done = 0;
     for (let read = -1; read !== 0 && done < bytes.length; done += read)
       read = readSync(file, bytes, done, bytes.length - done, null);
-    return bytes.subarray(0, done);
+    return { bytes: bytes.subarray(0, done), ...stamp };
   } finally {
     closeSync(file);
   }
 }
 
+// Some systems keep whole seconds: a file that changed just now may change again and still show the same time.
+const SETTLED_MS = 2_500;
+
+// The time of a change cannot be set back by anybody, as that of the last writing can.
+function stampOf({ dev, ino, size, mtimeNs, ctimeNs, ctimeMs }: BigIntStats): { readonly stamp?: string } {
+  if (Math.abs(Date.now() - Number(ctimeMs)) < SETTLED_MS) return {};
+  return { stamp: [dev, ino, size, mtimeNs, ctimeNs].join(" ") };
+}
+
 function isInside(folder: string, path: string): boolean {
+  if (path.startsWith(`${folder}${sep}`)) return true;
   const inner = relative(folder, path);
   return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
 }

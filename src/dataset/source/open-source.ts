@@ -1,10 +1,9 @@
 import { dirname, join, sep } from "node:path";
 import { UserError } from "../../core/errors.ts";
 import type { Project } from "../../core/project.ts";
-import { packedFolder, type LoadedSpec } from "../load-spec.ts";
-import { openHubSource } from "./hub-source.ts";
+import type { LoadedSpec } from "../load-spec.ts";
+import { packedFolder } from "../places.ts";
 import { openManifest } from "./manifest.ts";
-import { openParquet } from "./parquet.ts";
 import { openRelease } from "./release.ts";
 import type { DialogueSource } from "./source.ts";
 
@@ -29,9 +28,9 @@ export const openSource = async (
   if (source.format === "speechrole-release") return openRelease(source, paths);
   if (source.format === "manifest") return openManifest(source, paths);
   const spools = spoolFolder(project, spec.name);
-  return source.format === "parquet"
-    ? openParquet(source, paths, spools)
-    : openHubSource(source, paths, spools);
+  // Every thread opens the source: what reads tables is loaded by those who read tables.
+  if (source.format === "parquet") return (await import("./parquet.ts")).openParquet(source, paths, spools);
+  return (await import("./hub-source.ts")).openHubSource(source, paths, spools);
 };
 
 // What is kept of tables in which no single row can be found; a cache.

@@ -69,6 +69,8 @@ export interface ClipFault {
 export interface ClipBytes {
   readonly outcome: "bytes";
   readonly bytes: Uint8Array;
+  /** Of a file: the same stamp later means the same bytes. Left out where nothing can promise that. */
+  readonly stamp?: string;
 }
 
 /**

@@ -16,7 +16,6 @@ import {
   type PackResult,
   type PackWaiting,
 } from "../../../dataset/index.ts";
-import { packEmbedder } from "../../../workflow/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { countText } from "../../quantities.ts";
@@ -98,19 +97,24 @@ async function optionsOf(
     clock,
     onProgress,
     ...(crew && { threads: crew }),
-    openEmbedder: packEmbedder({
-      project,
-      clock,
-      environment,
-      fetch,
-      signal,
-      mask: (text) => secrets.mask(text),
-      onLine: (text) => print.progress(text),
-      onEmbedded: (texts) => {
-        embedded += texts;
-        onProgress({ phase: "compare", done: embedded, total: null });
-      },
-    }),
+    openEmbedder: async (model) => {
+      // The workflows bring all stages with them, and few packs need an embedder.
+      const { packEmbedder } = await import("../../../workflow/index.ts");
+      const open = packEmbedder({
+        project,
+        clock,
+        environment,
+        fetch,
+        signal,
+        mask: (text) => secrets.mask(text),
+        onLine: (text) => print.progress(text),
+        onEmbedded: (texts) => {
+          embedded += texts;
+          onProgress({ phase: "compare", done: embedded, total: null });
+        },
+      });
+      return open(model);
+    },
   };
 }
 
