@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
+import { createHash, hash as hashOf } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 
 /** Lower-case hexadecimal SHA-256 of bytes or UTF-8 text. */
-export const sha256 = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex");
+export const sha256 = (data: Uint8Array | string): string => hashOf("sha256", data);
 
 /** SHA-256 of a file, streamed. Rejects with the system error when it cannot be read. */
 export const sha256File = async (path: string): Promise<string> => {

@@ -1,4 +1,3 @@
-import { execa } from "execa";
 import { RemoteError } from "./errors.ts";
 
 export interface CommandOptions {
@@ -26,6 +25,8 @@ export const runProgram = async (
   options: CommandOptions,
 ): Promise<CommandResult> => {
   const [program, ...args] = argv;
+  // A tenth of a second, for those who start programs.
+  const { execa } = await import("execa");
   const child = execa(program, args, {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     ...(options.timeout === undefined ? {} : { timeout: options.timeout }),

@@ -215,7 +215,7 @@ export const DatasetSpec = z.strictObject({
         .int()
         .positive()
         .max(100_000_000)
-        .default(64_000_000)
+        .default(32_000_000)
         .describe("A row group is closed at this many bytes"),
       shardBytes: z.int().positive().default(500_000_000).describe("A shard is closed at this many bytes"),
       footer: z

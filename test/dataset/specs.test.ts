@@ -18,7 +18,7 @@ describe("loadSpec", () => {
   it("fills in defaults, and its digest does not change with comments", async () => {
     const project = await projectWith();
     const first = await loadSpec(project, "small");
-    expect(first.spec.shards).toEqual({ rowGroupBytes: 64_000_000, shardBytes: 500_000_000, footer: "list" });
+    expect(first.spec.shards).toEqual({ rowGroupBytes: 32_000_000, shardBytes: 500_000_000, footer: "list" });
     expect(first.sourceFolder).toBe(join(project.datasets, "small"));
     await writeFile(first.file, `# a comment\n${await readFile(first.file, "utf8")}`);
     expect((await loadSpec(project, "small")).digest).toBe(first.digest);

@@ -10,6 +10,8 @@ export interface PlannedShard {
   /** Relative to the packed folder, `data/train-00000-of-00003.parquet`. */
   readonly path: string;
   readonly entries: readonly Entry[];
+  /** About. */
+  readonly bytes: number;
   /** Digest of everything that decides its bytes. */
   readonly plan: string;
 }
@@ -27,6 +29,7 @@ export const planShards = (
       split,
       path: `data/${split}-${digits(index)}-of-${digits(parts.length)}.parquet`,
       entries,
+      bytes: entries.reduce((sum, entry) => sum + entry.bytes, 0),
       plan: digestOf({
         builder: BUILDER,
         rowGroupBytes: settings.rowGroupBytes,

@@ -50,7 +50,9 @@ export const writeShards = async (planned: readonly PlannedShard[], world: Write
   // What the checks left behind would add to the row groups that the threads are about to hold.
   openCollector().everything();
   const reused = entries.filter((entry) => entry !== undefined).length;
-  await world.crew.each(open, async ({ shard, index }, hand) => {
+  // The largest first: a thread that gets one of them last lets all others wait.
+  const inOrder = open.toSorted((a, b) => b.shard.bytes - a.shard.bytes);
+  await world.crew.each(inOrder, async ({ shard, index }, hand) => {
     const written = await hand.write(taskOf(shard), world.watch);
     const finished: Finished = { plan: shard.plan, ...written };
     await writeJson(receiptOf(shard.path, world.folder), finished);
