@@ -15,6 +15,7 @@ import { learnLanguage, RoleTable, type RoleFacts } from "./role-facts.ts";
 import type { Scan, ScanOptions } from "./scan.ts";
 import { isSpeechRole } from "./speechrole.ts";
 
+const NamedRecord = z.looseObject({ role_id: z.string().min(1) });
 const Turn = z.looseObject({ user_text: z.string().nullish(), role_text: z.string() });
 /** What an import looks at of a record; in a table most rows are read without their turns. */
 export const LooseRecord = z.looseObject({
@@ -164,7 +165,7 @@ function learnRecord(content: ManifestRecord["content"], place: string, counts: 
   }
   counts.refuse(problem ?? { reason: "shape", detail: "language: expected en or zh" }, place);
   // A pack stops at a role that its manifest does not have, before it looks at the rest.
-  const named = z.looseObject({ role_id: z.string().min(1) }).safeParse(content.value).data;
+  const named = NamedRecord.safeParse(content.value).data;
   if (named) counts.roles.of(nfc(named.role_id));
   return false;
 }

@@ -72,11 +72,13 @@ export async function* csvDialogues(path: string, signal?: AbortSignal): AsyncGe
   if (rows.length > 0) yield finish();
 }
 
+const Rows = z.array(z.array(z.instanceof(Uint8Array)));
+
 /** The record of a dialogue from the bytes of its rows. UserErrors `SOURCE_CHANGED`, `CSV_INVALID`. */
 export const csvRecord = async (path: string, bytes: Uint8Array): Promise<unknown> => {
   const columns = await header(path);
   try {
-    const rows = z.array(z.array(z.instanceof(Uint8Array))).parse(parseSync(Buffer.from(bytes), FORM));
+    const rows = Rows.parse(parseSync(Buffer.from(bytes), FORM));
     return recordOf(
       rows.map((cells) => rowOf(columns, cells)),
       path,

@@ -28,6 +28,7 @@ const Turn = z.looseObject({
   role_audio_f5_tts: Audio,
   role_audio_e2_tts: Audio,
 });
+const NamedRecord = z.looseObject({ role_id: z.string().min(1) });
 const DialogueRecord = z.looseObject({
   role_id: z.string(),
   kind: DialogueKind.nullish(),
@@ -79,7 +80,7 @@ export type ReadRecord = Omit<Found, "place"> | { readonly unknown: string };
  * [{user_text, user_audio, role_text, role_audio, …}]}`, from a line of JSON or a row of a table.
  */
 export const readRecord = (raw: unknown, context: RecordContext): ReadRecord => {
-  const named = z.looseObject({ role_id: z.string().min(1) }).safeParse(raw);
+  const named = NamedRecord.safeParse(raw);
   if (!named.success) {
     const shape = recordProblem(named.error, raw);
     return { role: NOBODY, kind: "single", pool: context.pool, content: unusable(shape, raw) };
