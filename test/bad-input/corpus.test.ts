@@ -109,7 +109,7 @@ describe("dataset pack refuses, and leaves no lock:", () => {
     const text = await refused(project);
     expect(text).toContain("error: The data set is not packed, because of:\n");
     expect(text).toContain(
-      `  no_shared_text: ${train} dialogue 0 (train) and ${test} dialogue 1 (test) share a question and its answer`,
+      `  no_shared_text: ${train} dialogue 1 (train) and ${test} dialogue 2 (test) share a question and its answer`,
     );
   });
 
@@ -120,7 +120,7 @@ describe("dataset pack refuses, and leaves no lock:", () => {
     });
     expect(await refused(project)).toMatch(
       new RegExp(
-        `error: Thor, ${FILE} dialogue 1 \\(thor-multi-[0-9a-f]{12}\\), turn 2: user audio ${CLIP}: `,
+        `error: Thor, ${FILE} dialogue 2 \\(thor-multi-[0-9a-f]{12}\\), turn 2: user audio ${CLIP}: `,
       ),
     );
   });

@@ -40,7 +40,7 @@ describe("a violated gate", () => {
     await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
       code: "GATE_VIOLATED",
       message: expect.stringContaining(
-        `reference_clips: an answer of ${TRAIN} dialogue 2 (train) is the reference clip of "Thor"`,
+        `reference_clips: an answer of ${TRAIN} dialogue 3 (train) is the reference clip of "Thor"`,
       ),
     });
   });

@@ -213,7 +213,7 @@ describe("onBadClip: fail", () => {
     await expect(packDataset({ project, name: "small" })).rejects.toMatchObject({
       code: "CLIP_BAD",
       message: expect.stringMatching(
-        /^Thor, train\/multi\/Thor\.json dialogue 1 \(thor-multi-[0-9a-f]{12}\), turn 2: user audio train\/multi_speech\/Thor\/1_1_user\.wav: the audio is cut off/,
+        /^Thor, train\/multi\/Thor\.json dialogue 2 \(thor-multi-[0-9a-f]{12}\), turn 2: user audio train\/multi_speech\/Thor\/1_1_user\.wav: the audio is cut off/,
       ),
     });
   });

@@ -25,9 +25,9 @@ const cases: readonly (readonly [name: string, (corpus: Corpus) => void, expecte
       });
     },
     [
-      `unique_ids: ${TEST} dialogue 1 and ${TRAIN} dialogue 0 are both thor-single-`,
-      `no_shared_text: ${TRAIN} dialogue 0 (train) and ${TEST} dialogue 1 (test) share a question and its answer`,
-      `no_shared_audio: ${TRAIN} dialogue 0 (train) and ${TEST} dialogue 1 (test) share a role clip`,
+      `unique_ids: ${TEST} dialogue 2 and ${TRAIN} dialogue 1 are both thor-single-`,
+      `no_shared_text: ${TRAIN} dialogue 1 (train) and ${TEST} dialogue 2 (test) share a question and its answer`,
+      `no_shared_audio: ${TRAIN} dialogue 1 (train) and ${TEST} dialogue 2 (test) share a role clip`,
     ],
   ],
   [
@@ -39,7 +39,7 @@ const cases: readonly (readonly [name: string, (corpus: Corpus) => void, expecte
         role,
       });
     },
-    [`no_shared_text: train/multi/hutao.json dialogue 1 (ood) and ${TEST} dialogue 0 (test) share`],
+    [`no_shared_text: train/multi/hutao.json dialogue 2 (ood) and ${TEST} dialogue 1 (test) share`],
   ],
   [
     "the same role clip under another header",
@@ -50,7 +50,7 @@ const cases: readonly (readonly [name: string, (corpus: Corpus) => void, expecte
       const behind = Buffer.concat([clip, Buffer.from("LIST\x04\x00\x00\x00abcd", "latin1")]);
       corpus.files.set(String(turnAt(corpus, TRAIN, first)["role_speech_path"]), new Uint8Array(behind));
     },
-    [`no_shared_audio: ${TRAIN} dialogue 0 (train) and ${TEST} dialogue 0 (test) share a role clip`],
+    [`no_shared_audio: ${TRAIN} dialogue 1 (train) and ${TEST} dialogue 1 (test) share a role clip`],
   ],
   [
     "the same test session twice",

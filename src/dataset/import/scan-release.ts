@@ -30,7 +30,7 @@ export const scanRelease = async (folder: string, options: ScanOptions): Promise
   let unusable = 0;
   const refuse = (detail: string, { file }: DialogueFile, index: number): void => {
     unusable++;
-    defects.add({ code: "of_no_use", role: null, detail: LEFT_OUT }, `${file} dialogue ${index}: ${detail}`);
+    defects.add({ code: "of_no_use", role: null, detail: LEFT_OUT }, `${file} dialogue ${index + 1}: ${detail}`);
   };
   for (const file of files) {
     const world: World = { facts: roles.of(file.stem), defects, forms, voiced };
@@ -125,7 +125,7 @@ function turnDefects(
   world: World,
 ): void {
   const { facts, defects } = world;
-  const place = `${file.file} dialogue ${index} turn ${turn}`;
+  const place = `${file.file} dialogue ${index + 1}, turn ${turn + 1}`;
   const note = (code: string, detail: string, where = place): void =>
     defects.add({ code, role: facts.stem, detail }, where);
   if (raw.user_speech_base64 || raw.user_speech_path) world.voiced.questions++;

@@ -159,6 +159,6 @@ function systemPrompts({ splits }: Candidate): Judged {
 }
 
 /** Where a dialogue stands, for whoever has to look for it. */
-export const byPosition = ({ place }: Entry): string => `${place.file} dialogue ${place.index}`;
+export const byPosition = ({ place }: Entry): string => `${place.file} dialogue ${place.index + 1}`;
 
 const byId = ({ place, id }: Entry): string => `${place.file}: ${id}`;

@@ -44,7 +44,7 @@ export const inspect = async (
     if (spec.audio.onBadClip === "drop") return dropped(result);
     throw new UserError(
       "CLIP_BAD",
-      `${role.stem}, ${place.file} dialogue ${place.index} (${dialogueId(named)}), turn ${result.turn + 1}: ${result.detail}`,
+      `${role.stem}, ${place.file} dialogue ${place.index + 1} (${dialogueId(named)}), turn ${result.turn + 1}: ${result.detail}`,
       { hint: "repair the clip, or set audio.onBadClip to drop" },
     );
   }

@@ -90,7 +90,7 @@ describe("importing a release", () => {
     expect(report.defects.find(({ code }) => code === "clip_name_differs")).toMatchObject({
       count: 1,
       places: [
-        "test_data/multi_turn/Thor.json dialogue 1 turn 1: test_data/multi_turn_speech/Thor/1_Thor_0_1_user.wav",
+        "test_data/multi_turn/Thor.json dialogue 2, turn 2: test_data/multi_turn_speech/Thor/1_Thor_0_1_user.wav",
       ],
     });
   });
