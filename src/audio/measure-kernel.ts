@@ -1,11 +1,6 @@
 import { z } from "zod";
 import { MEASURE_WASM } from "./measure-wasm.ts";
-
-// Node has it; its types stand with those of browsers.
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
-};
+import { simdExports } from "./simd.ts";
 
 /** What was found in the samples that were measured since the last `reset`. */
 export interface Found {
@@ -41,8 +36,7 @@ export class MeasureKernel {
   readonly #power: number;
 
   constructor(window: number, power: number) {
-    const module = new WebAssembly.Module(Buffer.from(MEASURE_WASM, "base64"));
-    const { memory, measure } = Exports.parse(new WebAssembly.Instance(module).exports);
+    const { memory, measure } = Exports.parse(simdExports(Buffer.from(MEASURE_WASM, "base64")));
     this.#measure = measure;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#window = window * 2;

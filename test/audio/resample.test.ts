@@ -26,15 +26,15 @@ describe("resampler to 16 kHz", () => {
 
   it.each(RATES.filter((rate) => rate > 16_000))("keeps the levels of speech from %i Hz", (rate) => {
     const level = (hertz: number): number => decibels(2 * power(middle(to16k(tone(hertz, rate, 1), rate))));
-    for (const hertz of [100, 3_000, 6_000]) expect(level(hertz), `${hertz} Hz`).toBeCloseTo(0, 1);
-    expect(level(7_000)).toBeGreaterThan(-0.3);
-    expect(level(7_000)).toBeLessThan(0.05);
+    for (const hertz of [100, 3_000, 6_000, 7_000]) expect(level(hertz), `${hertz} Hz`).toBeCloseTo(0, 2);
+    expect(level(7_500)).toBeGreaterThan(-0.3);
+    expect(level(7_500)).toBeLessThan(0.05);
   });
 
   it.each(RATES.filter((rate) => rate > 16_000))("lets nothing above 8 kHz fold back from %i Hz", (rate) => {
     for (const hertz of [8_100, 9_000, Math.floor(rate / 2) - 100].filter((one) => one < rate / 2)) {
       const output = to16k(tone(hertz, rate, 1), rate);
-      expect(decibels(2 * power(middle(output))), `${hertz} Hz`).toBeLessThan(-78);
+      expect(decibels(2 * power(middle(output))), `${hertz} Hz`).toBeLessThan(-100);
     }
   });
 

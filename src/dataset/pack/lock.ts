@@ -10,7 +10,7 @@ import { perSplit, statisticsOf } from "./statistics.ts";
 import { sumTokens } from "./tokens.ts";
 
 /** Version of the packing code: raise it whenever the same input gives other bytes. */
-export const BUILDER = "understudy pack 2, hyparquet-writer 0.17.0";
+export const BUILDER = "understudy pack 3, hyparquet-writer 0.17.0";
 
 export interface LockParts {
   readonly loaded: LoadedSpec;
