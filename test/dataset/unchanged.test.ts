@@ -1,7 +1,8 @@
-import { chmodSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import fs, { chmodSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { loadSpec } from "../../src/dataset/load-spec.ts";
 import type { Entry } from "../../src/dataset/pack/entry.ts";
 import { openHand, type Hand } from "../../src/dataset/pack/hand.ts";
@@ -58,10 +59,42 @@ describe("a corpus between its two readings", () => {
     await made.hand.close();
   });
 
-  it.each([2_700, 0])("is refused with one bit changed, size and time the same (%s ms old)", async (rest) => {
-    const made = await surveyed(rest);
-    replaced(made.clip);
+  it.each([2_700, 0])(
+    "is refused with one bit changed, size and time the same (after %s ms)",
+    async (rest) => {
+      const made = await surveyed(rest);
+      replaced(made.clip);
+      await expect(written(made)).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
+      await made.hand.close();
+    },
+  );
+
+  it("is refused where a file is written while it is read", async () => {
+    const made = await surveyed(2_700);
+    whenOpened(made.clip, () => replaced(made.clip));
     await expect(written(made)).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
     await made.hand.close();
   });
 });
+
+// Between the first look at a file and the reading of its bytes.
+function whenOpened(path: string, act: () => void): void {
+  const { ino } = statSync(path);
+  const look = fs.fstatSync;
+  let isDone = false;
+  const restore = (): void => {
+    fs.fstatSync = look;
+    syncBuiltinESMExports();
+  };
+  const watched = (...words: Parameters<typeof look>): ReturnType<typeof look> => {
+    const found = look(...words);
+    if (!isDone && Number(found?.ino) === ino) {
+      isDone = true;
+      act();
+    }
+    return found;
+  };
+  fs.fstatSync = Object.assign(watched, look);
+  syncBuiltinESMExports();
+  onTestFinished(restore);
+}

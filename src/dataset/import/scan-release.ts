@@ -30,7 +30,10 @@ export const scanRelease = async (folder: string, options: ScanOptions): Promise
   let unusable = 0;
   const refuse = (detail: string, { file }: DialogueFile, index: number): void => {
     unusable++;
-    defects.add({ code: "of_no_use", role: null, detail: LEFT_OUT }, `${file} dialogue ${index + 1}: ${detail}`);
+    defects.add(
+      { code: "of_no_use", role: null, detail: LEFT_OUT },
+      `${file} dialogue ${index + 1}: ${detail}`,
+    );
   };
   for (const file of files) {
     const world: World = { facts: roles.of(file.stem), defects, forms, voiced };

@@ -65,6 +65,8 @@ export class EmbedProcess {
     signal?.throwIfAborted();
     const { milliseconds, dimension } = this.#program;
     const running = (this.#running ??= await start(this.#program));
+    // What was aborted meanwhile calls no listener any more.
+    signal?.throwIfAborted();
     const id = ++this.#requests;
     const deadline = AbortSignal.timeout(milliseconds);
     const stop = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);

@@ -37,8 +37,8 @@ export interface Assembled {
   readonly dialogue: Omit<Dialogue, "contentSha256">;
   /** Per turn. */
   readonly clips: readonly TurnClips[];
-  /** Of each clip in the order in which they were read; undefined for one without. */
-  readonly stamps: readonly (string | undefined)[];
+  /** Of the clips whose file has one. */
+  readonly stamps: ReadonlyMap<ReadyClip, string>;
 }
 
 export interface BadClip {
@@ -65,12 +65,12 @@ export const dialogueId = ({ role, kind, draft }: Named): string => {
 export const assemble = async (named: Named, assembler: Assembler): Promise<Assembled | BadClip> => {
   const id = dialogueId(named);
   const clips: TurnClips[] = [];
-  const stamps: (string | undefined)[] = [];
+  const stamps = new Map<ReadyClip, string>();
   for (const [index, draft] of named.draft.turns.entries()) {
     const load = async (source: ClipSource, who: string): Promise<ReadyClip | BadClip> => {
       const loaded = await loadClip(source, { turn: index, who }, assembler);
       if (loaded.outcome === "bad-clip") return loaded;
-      stamps.push(loaded.stamp);
+      if (loaded.stamp !== undefined) stamps.set(loaded.clip, loaded.stamp);
       return loaded.clip;
     };
     const user = await load(draft.user, "user");
@@ -140,23 +140,21 @@ function turnOf(
  * codec. SHA-256 of canonical JSON `{role_id, kind, category, system_prompt, context, turns: [{user_text, role_text,
  * user_pcm, role_pcm: {cosyvoice2, f5_tts, e2_tts}}]}`, so that any language can check it.
  */
-export const contentSha256 = ({ dialogue, clips }: Assembled): string =>
-  digestOf(
-    learnable(dialogue, (turn) => {
-      const read = clips[turn];
-      const roles = REFERENCE_BACKENDS.map((name) => [name, read?.role[name]?.pcmSha256 ?? null]);
-      return { user_pcm: read?.user.pcmSha256 ?? null, role_pcm: Object.fromEntries(roles) };
-    }),
-  );
+export const contentSha256 = (assembled: Assembled): string =>
+  digestOf(learnable(assembled, ({ pcmSha256 }) => pcmSha256));
 
 /**
- * Tells without a look at the samples that a dialogue is what it was a moment ago: a digest of its text and of the stamps of
- * its files. Null where a clip has no stamp.
+ * Tells without a look at the samples that a dialogue is what it was a moment ago: the same digest with the stamp of each file
+ * in place of its samples. Null where a clip has no stamp.
  */
-export const fingerprint = ({ dialogue, stamps }: Assembled): string | null =>
-  stamps.includes(undefined) ? null : shortDigest(digestOf([learnable(dialogue, () => ({})), stamps]));
+export const fingerprint = (assembled: Assembled): string | null => {
+  const { clips, stamps } = assembled;
+  if (!clips.flatMap(clipsOf).every((clip) => stamps.has(clip))) return null;
+  return shortDigest(digestOf(learnable(assembled, (clip) => stamps.get(clip) ?? null)));
+};
 
-function learnable(dialogue: Assembled["dialogue"], audioOf: (turn: number) => object): object {
+function learnable({ dialogue, clips }: Assembled, nameOf: (clip: ReadyClip) => string | null): object {
+  const named = (clip: ReadyClip | null | undefined): string | null => (clip ? nameOf(clip) : null);
   return {
     role_id: dialogue.roleId,
     kind: dialogue.kind,
@@ -166,7 +164,10 @@ function learnable(dialogue: Assembled["dialogue"], audioOf: (turn: number) => o
     turns: dialogue.turns.map((turn, index) => ({
       user_text: turn.userText,
       role_text: turn.roleText,
-      ...audioOf(index),
+      user_pcm: named(clips[index]?.user),
+      role_pcm: Object.fromEntries(
+        REFERENCE_BACKENDS.map((backend) => [backend, named(clips[index]?.role[backend])]),
+      ),
     })),
   };
 }

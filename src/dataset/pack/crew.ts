@@ -1,3 +1,4 @@
+import { versions } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { InternalError } from "../../core/errors.ts";
@@ -23,11 +24,12 @@ export interface Crew {
 
 /** This thread alone, or several. Which one does what never changes a byte of the result. */
 export const openCrew = async (setup: HandSetup, threads: Threads | undefined): Promise<Crew> => {
-  setFlagsFromString(UNHURRIED);
-  const hands =
-    threads === undefined || threads.count < 2
-      ? [await openHand(setup)]
-      : Array.from({ length: threads.count }, () => threadHand(setup, threads.module));
+  const isAlone = threads === undefined || threads.count < 2;
+  // Later engines know no such flag, and say so.
+  if (!isAlone && versions.v8.startsWith("11.")) setFlagsFromString(UNHURRIED);
+  const hands = isAlone
+    ? [await openHand(setup)]
+    : Array.from({ length: threads.count }, () => threadHand(setup, threads.module));
   return {
     each: async (items, job) => {
       const results: Awaited<ReturnType<typeof job>>[] = [];

@@ -20,7 +20,7 @@ import { planShards, type PlannedShard } from "./plan-shards.ts";
 import { forgetRefused, requireGates } from "./refused.ts";
 import { currentLock, shardsOf, writeReceipt, type PackStamp } from "./receipt.ts";
 import { ALL, type Share } from "./share.ts";
-import { sourceStamp } from "./source-stamp.ts";
+import { requireSameSource, sourceStamp } from "./source-stamp.ts";
 import { openSurveyParts } from "./survey-parts.ts";
 import { isRepetition, surveyUnits } from "./survey.ts";
 import { removeStrangers, requireFinished, writeShards } from "./write-shards.ts";
@@ -167,6 +167,11 @@ async function build(options: PackOptions, opened: Opened, digests: FileDigests)
       digestOf([opened.loaded.digest, BUILDER, opened.before]),
     );
     await parts.removeOthers();
+    // What the survey says of this source is no longer so; the next run must read it anew.
+    const forgetChanged = async (error: unknown): Promise<never> => {
+      if (error instanceof UserError && error.code === "SOURCE_CHANGED") await parts.clear();
+      throw error;
+    };
     const watch = watcher(options, "check", null);
     const { survey, missing } = await surveyUnits(opened.source.units, { crew, parts, share, watch });
     const bad = options.strict ? survey.drops.find((drop) => !isRepetition(drop)) : undefined;
@@ -183,14 +188,10 @@ async function build(options: PackOptions, opened: Opened, digests: FileDigests)
       digests,
       share,
       watch: watcher(options, "write", total),
-    }).catch(async (error: unknown) => {
-      // What the survey says of this source is no longer so; the next run must read it anew.
-      if (error instanceof UserError && error.code === "SOURCE_CHANGED") await parts.clear();
-      throw error;
-    });
+    }).catch(forgetChanged);
     const open = written.entries.filter((entry) => entry === undefined).length;
     if (open > 0) return { outcome: "waiting", for: "shards", missing: open };
-    await requireUnchanged(options, opened);
+    await requireSameSource(opened.source.folder, opened.before, options.signal).catch(forgetChanged);
     const removed = await removeStrangers(folder, planned, options.clock ?? systemClock);
     await requireFinished(planned, written.entries, folder);
     return {
@@ -223,15 +224,6 @@ function finish(
   }
   const sourceRevision = source.revision ?? loaded.spec.source.revision;
   return lockOf({ loaded, roles: source.roles, sourceRevision, shards, ...division });
-}
-
-async function requireUnchanged({ signal }: PackOptions, { loaded, source, before }: Opened): Promise<void> {
-  if ((await sourceStamp(source.folder, signal)) === before) return;
-  throw new UserError(
-    "SOURCE_CHANGED",
-    `The corpus in ${loaded.sourceFolder} changed while it was being packed`,
-    { hint: "run the same command again when nothing writes to it any more" },
-  );
 }
 
 function watcher(

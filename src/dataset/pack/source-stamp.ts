@@ -13,8 +13,9 @@ import { compare } from "../text.ts";
 export const sourceStamp = async (path: string, signal?: AbortSignal): Promise<string> => {
   try {
     const lines: string[] = [];
-    for (const [index, file] of filesBelow(path, new Set()).entries()) {
-      if (index % BREATH === 0) await nextTurn();
+    let looked = 0;
+    for (const file of filesBelow(path, new Set())) {
+      if (looked++ % BREATH === 0) await nextTurn();
       signal?.throwIfAborted();
       const found = statSync(file, { bigint: true, throwIfNoEntry: false });
       const name = relative(path, file).split(sep).join("/");
@@ -27,21 +28,37 @@ export const sourceStamp = async (path: string, signal?: AbortSignal): Promise<s
   }
 };
 
+/** UserError `SOURCE_CHANGED` where the stamp is not what it was before. */
+export const requireSameSource = async (
+  path: string,
+  before: string,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  if ((await sourceStamp(path, signal)) === before) return;
+  throw new UserError("SOURCE_CHANGED", `The corpus in ${path} changed while it was being packed`, {
+    hint: "run the same command again when nothing writes to it any more",
+  });
+};
+
 // Files are looked at without waiting, which takes a tenth of the time; now and then others get a turn.
 const BREATH = 500;
 
 // Links are followed, since large corpora are linked in from other disks; a folder is walked once.
-function filesBelow(path: string, visited: Set<string>): string[] {
-  if (!statSync(path).isDirectory()) return [path];
+function* filesBelow(path: string, visited: Set<string>): Generator<string> {
+  if (!statSync(path).isDirectory()) {
+    yield path;
+    return;
+  }
   const folder = realpathSync(path);
-  if (visited.has(folder)) return [];
+  if (visited.has(folder)) return;
   visited.add(folder);
-  return readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
-    if (entry.name.startsWith(".")) return [];
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.name.startsWith(".")) continue;
     const inner = join(path, entry.name);
     const isFolder = entry.isSymbolicLink()
       ? (statSync(inner, { throwIfNoEntry: false })?.isDirectory() ?? false)
       : entry.isDirectory();
-    return isFolder ? filesBelow(inner, visited) : [inner];
-  });
+    if (isFolder) yield* filesBelow(inner, visited);
+    else yield inner;
+  }
 }

@@ -38,6 +38,7 @@ async function answer(task: Exclude<Task, { kind: "stop" }>): Promise<void> {
     tell();
     send({ kind: "done", value });
   } catch (error) {
+    tell();
     send(failureOf(error));
   }
 }

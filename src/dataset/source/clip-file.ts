@@ -96,25 +96,30 @@ function readRegularFile(path: string, { most, allocate }: Reading): FileBytes {
     if (!found.isFile()) throw new OddFile(path, "not_a_file", "is a folder, pipe or device and not a file");
     const size = Number(found.size);
     if (size > most) throw new OddFile(path, "too_large", `has ${size} bytes, more than ${most}`);
-    const stamp = stampOf(found);
-    if (!allocate) return { bytes: readFileSync(file), ...stamp };
-    const bytes = allocate(size);
-    let done = 0;
-    for (let read = -1; read !== 0 && done < bytes.length; done += read)
-      read = readSync(file, bytes, done, bytes.length - done, null);
-    return { bytes: bytes.subarray(0, done), ...stamp };
+    const bytes = allocate ? readInto(file, allocate(size)) : readFileSync(file);
+    // Only if nobody wrote while it was read does the stamp belong to these bytes.
+    const [before, after] = [stampOf(found), stampOf(fstatSync(file, { bigint: true }))];
+    return { bytes, ...(before !== undefined && before === after ? { stamp: before } : {}) };
   } finally {
     closeSync(file);
   }
 }
 
-// Some systems keep whole seconds: a file that changed just now may change again and still show the same time.
+function readInto(file: number, bytes: Uint8Array): Uint8Array {
+  let done = 0;
+  for (let read = -1; read !== 0 && done < bytes.length; done += read)
+    read = readSync(file, bytes, done, bytes.length - done, null);
+  return bytes.subarray(0, done);
+}
+
+// Some systems keep whole seconds: a file that changed just now, or later by the clock of a file server, may change again and
+// still show the same time.
 const SETTLED_MS = 2_500;
 
-// The time of a change cannot be set back by anybody, as that of the last writing can.
-function stampOf({ dev, ino, size, mtimeNs, ctimeNs, ctimeMs }: BigIntStats): { readonly stamp?: string } {
-  if (Math.abs(Date.now() - Number(ctimeMs)) < SETTLED_MS) return {};
-  return { stamp: [dev, ino, size, mtimeNs, ctimeNs].join(" ") };
+// The time of a change, unlike that of the last writing, cannot be set by a program where the file system keeps one.
+function stampOf({ dev, ino, size, mtimeNs, ctimeNs, ctimeMs }: BigIntStats): string | undefined {
+  const age = Date.now() - Number(ctimeMs);
+  return age < SETTLED_MS ? undefined : [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
 function isInside(folder: string, path: string): boolean {

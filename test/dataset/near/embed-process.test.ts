@@ -36,6 +36,17 @@ describe("a program that embeds", () => {
     ]);
   });
 
+  it("is not asked when its caller gave up while it started", async () => {
+    // A request would be waited for longer than this test has time.
+    const program = programOf("setTimeout(() => {}, 600_000);", 600_000);
+    const control = new AbortController();
+    const answer = program.ask(["a"], control.signal);
+    await Promise.resolve();
+    await Promise.resolve();
+    control.abort();
+    await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  });
+
   it("gets nothing of our environment", async () => {
     const program = programOf(`if (process.env.PATH || process.env.HOME) process.exit(9); ${GOOD}`);
     await expect(program.ask(["a"])).resolves.toHaveLength(1);
