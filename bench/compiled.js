@@ -20,6 +20,7 @@ try {
   const compiled = run([
     join(root, "node_modules/typescript/bin/tsc"),
     join(root, "bench", `${name}.ts`),
+    join(root, "src", "audio", "speex-resampler.d.ts"),
     ...options.split(" "),
     "--rewriteRelativeImportExtensions",
     "--rootDir",

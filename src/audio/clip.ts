@@ -19,7 +19,7 @@ export interface ReadyClip {
   readonly notes: readonly WavNote[];
   /** Samples at 16 kHz. */
   readonly samples: number;
-  /** Every sample is zero. */
+  /** Every sample is the same. */
   readonly isSilent: boolean;
   /** Computed when first asked for, as the digests are: a clip that is read again to be stored needs not all of them. */
   readonly measures: ClipMeasures;
@@ -76,7 +76,7 @@ function convert(bytes: Uint8Array, codec: ClipCodec, { to16k, flac }: Tools): R
       source: format,
       notes,
       samples: Math.floor(clipPcm(wav).length / 2),
-      isSilent: clipPcm(wav).every((byte) => byte === 0),
+      isSilent: isConstant(clipPcm(wav)),
       get measures() {
         return measures();
       },
@@ -92,6 +92,11 @@ function convert(bytes: Uint8Array, codec: ClipCodec, { to16k, flac }: Tools): R
   const decoded = flac && isFlac(bytes) ? flac.decode(bytes) : readWav(bytes);
   if (decoded.outcome === "rejected") return decoded;
   return ready(writeClip(to16k(mono(decoded.channels), decoded.format.rate)), decoded);
+}
+
+// Speech has two different samples within a moment.
+function isConstant(pcm: Uint8Array): boolean {
+  return pcm.every((byte, at) => byte === pcm[at & 1]);
 }
 
 function once<Value>(compute: () => Value): () => Value {

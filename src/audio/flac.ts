@@ -98,7 +98,7 @@ function decode(library: Library, bytes: Uint8Array): Decoded | Rejected {
   if (info.total_samples > frames)
     return rejected(
       "truncated",
-      `the audio is cut off: its header says ${info.total_samples} samples but only ${frames} are there`,
+      `the audio is cut off: its header says ${info.total_samples} samples but only ${Math.round(frames)} are there`,
     );
   if (!whole) return rejected("broken_flac", "the samples of the FLAC file are not those of its digest");
   if (frames === 0) return rejected("no_samples", "the file has no samples");

@@ -73,7 +73,7 @@ const cases: readonly (readonly [
     "digital silence",
     (corpus) => corpus.files.set(CLIP, riff([fmt(), data(new Uint8Array(3_200))])),
     "audio_silent",
-    `user audio ${CLIP}: the clip is digital silence`,
+    `user audio ${CLIP}: the clip is digital silence: all its samples are the same`,
     1,
   ],
   [

@@ -11,6 +11,7 @@ import { readOrRefuse } from "../source/release.ts";
 import type { Found, Unusable } from "../source/source.ts";
 import { nfc, normalised } from "../text.ts";
 import { DefectList } from "./defects.ts";
+import { noteLanguage, noteTurn } from "./record-defects.ts";
 import { learnLanguage, RoleTable, type RoleFacts } from "./role-facts.ts";
 import type { Scan, ScanOptions } from "./scan.ts";
 import { isSpeechRole } from "./speechrole.ts";
@@ -48,7 +49,8 @@ export class RecordCounts {
     this.defects.add({ code: "of_no_use", role: null, detail: LEFT_OUT }, `${place}: ${detail}`);
   }
 
-  learn(record: LooseRecord, pool: Found["pool"]): void {
+  /** `place` of a record that was read whole: then its turns are looked at too. */
+  learn(record: LooseRecord, pool: Found["pool"], place?: string): void {
     this.#count("dialogues");
     const { role_id, split, turns } = record;
     const facts = this.roles.of(nfc(role_id));
@@ -58,11 +60,16 @@ export class RecordCounts {
     const length = this.#turnsOf(record);
     facts.dialogues[poolOf(split ?? "") ?? pool][length > 1 ? "multi" : "single"]++;
     facts.turns += length;
-    for (const { role_text } of turns ?? []) learnLanguage(facts, role_text);
+    for (const [index, turn] of (turns ?? []).entries()) {
+      learnLanguage(facts, turn.role_text);
+      if (place === undefined) continue;
+      noteTurn(turn, { stem: facts.stem, place: `${place}, turn ${index + 1}`, defects: this.defects });
+    }
   }
 
   scan(format: "manifest" | "parquet"): Scan {
     const roles = this.roles.all();
+    for (const facts of roles) noteLanguage(facts, this.defects);
     const sum = (what: "dialogues" | "unusable"): number =>
       this.files.reduce((total, file) => total + file[what], 0);
     const [reason] = this.#reasons;
@@ -160,7 +167,7 @@ function learnRecord(content: ManifestRecord["content"], place: string, counts: 
   const record = LooseRecord.safeParse(content.value).data;
   const problem = "content" in read && read.content.outcome === "unusable" ? read.content : undefined;
   if (record && !problem) {
-    counts.learn(record, "train");
+    counts.learn(record, "train", place);
     return true;
   }
   counts.refuse(problem ?? { reason: "shape", detail: "language: expected en or zh" }, place);

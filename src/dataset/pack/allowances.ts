@@ -79,12 +79,14 @@ function howToGoOn(
     const reason = Object.hasOwn(recorded, gate) ? recorded[gate] : undefined;
     return reason === undefined ? [] : [[gate, reason] as const];
   });
-  if (known.length === 0) return REPAIR;
+  const isHopeless = violated.every(({ name: gate }) => NEVER_ALLOWED.has(gate));
+  const repair = isHopeless ? "repair the corpus or its spec; this gate cannot be allowed" : REPAIR;
+  if (known.length === 0) return repair;
   const words = [...Object.entries(allow), ...known].map(
     ([gate, reason]) => `--allow ${gate}=${quoted(reason)}`,
   );
   const again = `allowed at the pack before, and to be allowed anew: understudy dataset pack ${name} ${words.join(" ")}`;
-  return known.length === violated.length ? again : `${REPAIR}\n${again}`;
+  return known.length === violated.length ? again : `${repair}\n${again}`;
 }
 
 // For any POSIX shell.

@@ -194,6 +194,6 @@ async function loadClip(
   if (found.outcome === "rejected") return bad(found.reason, found.message);
   const clip = await readClip(found.bytes);
   if (clip.outcome === "rejected") return bad(clip.reason, clip.message);
-  if (clip.isSilent) return bad("silent", "the clip is digital silence");
+  if (clip.isSilent) return bad("silent", "the clip is digital silence: all its samples are the same");
   return { outcome: "loaded", clip, stamp: found.stamp };
 }

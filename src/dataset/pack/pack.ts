@@ -20,7 +20,7 @@ import { planShards, type PlannedShard } from "./plan-shards.ts";
 import { forgetRefused, requireGates } from "./refused.ts";
 import { currentLock, shardsOf, writeReceipt, type PackStamp } from "./receipt.ts";
 import { ALL, type Share } from "./share.ts";
-import { requireSameSource, sourceStamp } from "./source-stamp.ts";
+import { requireSameSource, sourceStamp, type SourceStamp } from "./source-stamp.ts";
 import { openSurveyParts } from "./survey-parts.ts";
 import { isRepetition, surveyUnits } from "./survey.ts";
 import { removeStrangers, requireFinished, writeShards } from "./write-shards.ts";
@@ -107,7 +107,7 @@ interface Opened {
   readonly loaded: LoadedSpec;
   readonly source: DialogueSource;
   /** State of the source when it was opened. */
-  readonly before: string;
+  readonly before: SourceStamp;
   readonly share: Share;
 }
 
@@ -119,7 +119,7 @@ async function packSource(options: PackOptions, opened: Opened): Promise<PackRes
   const stamp: PackStamp = {
     specDigest: opened.loaded.digest,
     builder: BUILDER,
-    sourceStamp: opened.before,
+    sourceStamp: opened.before.untouched,
     allow: { ...options.allow },
   };
   const claim = { lockPath, receipt, stamp, digests, folder: packedFolder(project, name) };
@@ -159,12 +159,13 @@ type Built =
 
 async function build(options: PackOptions, opened: Opened, digests: FileDigests): Promise<Built> {
   const { project, name, threads } = options;
-  const { share } = opened;
+  // Shares may read copies of the source, on machines of their own.
+  const { share, before } = opened;
   const crew = await openCrew({ project, loaded: opened.loaded, strict: options.strict ?? false }, threads);
   try {
     const parts = openSurveyParts(
       packedFolder(project, name),
-      digestOf([opened.loaded.digest, BUILDER, opened.before]),
+      digestOf([opened.loaded.digest, BUILDER, share === ALL ? before.untouched : before.files]),
     );
     await parts.removeOthers();
     // What the survey says of this source is no longer so; the next run must read it anew.

@@ -5,36 +5,48 @@ import { messageOf, systemCode, UserError } from "../../core/errors.ts";
 import { sha256 } from "../../core/hash.ts";
 import { compare } from "../text.ts";
 
+/** What a source looks like from outside. */
+export interface SourceStamp {
+  /** Digest over path, size and time of writing of all files: the same for copies of a source on several machines. */
+  readonly files: string;
+  /** Also over the time of the last change, which no tool sets back: the same only where nobody touched anything. */
+  readonly untouched: string;
+}
+
 /**
- * Digest over path, size and time of all files below a folder (or of the one file): another digest means that the source
- * may have changed. Contents are not read: hundreds of gigabytes are, later, by those who pack them. Hidden files and
- * folders do not count. UserError `SOURCE_UNREADABLE`.
+ * Stamps of all files below a folder (or of the one file): another one means that the source may have changed. Contents
+ * are not read: hundreds of gigabytes are, later, by those who pack them. Hidden files and folders do not count.
+ * UserError `SOURCE_UNREADABLE`.
  */
-export const sourceStamp = async (path: string, signal?: AbortSignal): Promise<string> => {
+export const sourceStamp = async (path: string, signal?: AbortSignal): Promise<SourceStamp> => {
   try {
     const lines: string[] = [];
+    const times: string[] = [];
     let looked = 0;
     for (const file of filesBelow(path, new Set())) {
       if (looked++ % BREATH === 0) await nextTurn();
       signal?.throwIfAborted();
       const found = statSync(file, { bigint: true, throwIfNoEntry: false });
       const name = relative(path, file).split(sep).join("/");
-      if (found) lines.push(`${name} ${found.size} ${found.mtimeNs}`);
+      if (!found) continue;
+      lines.push(`${name} ${found.size} ${found.mtimeNs}`);
+      times.push(`${name} ${found.ctimeNs}`);
     }
-    return sha256(lines.toSorted(compare).join("\n"));
+    const files = sha256(lines.toSorted(compare).join("\n"));
+    return { files, untouched: sha256([files, ...times.toSorted(compare)].join("\n")) };
   } catch (error) {
     if (systemCode(error) === undefined || signal?.aborted) throw error;
     throw new UserError("SOURCE_UNREADABLE", `${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 };
 
-/** UserError `SOURCE_CHANGED` where the stamp is not what it was before. */
+/** UserError `SOURCE_CHANGED` where a file has another size or time of writing than before. */
 export const requireSameSource = async (
   path: string,
-  before: string,
+  before: SourceStamp,
   signal: AbortSignal | undefined,
 ): Promise<void> => {
-  if ((await sourceStamp(path, signal)) === before) return;
+  if ((await sourceStamp(path, signal)).files === before.files) return;
   throw new UserError("SOURCE_CHANGED", `The corpus in ${path} changed while it was being packed`, {
     hint: "run the same command again when nothing writes to it any more",
   });

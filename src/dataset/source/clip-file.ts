@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type BigIntStats } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { messageOf, systemCode, UserError } from "../../core/errors.ts";
 import { shortened } from "../text.ts";
@@ -92,13 +92,12 @@ type FileBytes = Pick<ClipBytes, "bytes" | "stamp">;
 function readRegularFile(path: string, { most, allocate }: Reading): FileBytes {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const found = fstatSync(file, { bigint: true });
+    const found = fstatSync(file);
     if (!found.isFile()) throw new OddFile(path, "not_a_file", "is a folder, pipe or device and not a file");
-    const size = Number(found.size);
-    if (size > most) throw new OddFile(path, "too_large", `has ${size} bytes, more than ${most}`);
-    const bytes = allocate ? readInto(file, allocate(size)) : readFileSync(file);
+    if (found.size > most) throw new OddFile(path, "too_large", `has ${found.size} bytes, more than ${most}`);
+    const bytes = allocate ? readInto(file, allocate(found.size)) : readFileSync(file);
     // Only if nobody wrote while it was read does the stamp belong to these bytes.
-    const [before, after] = [stampOf(found), stampOf(fstatSync(file, { bigint: true }))];
+    const [before, after] = [stampOf(found), stampOf(fstatSync(file))];
     return { bytes, ...(before !== undefined && before === after ? { stamp: before } : {}) };
   } finally {
     closeSync(file);
@@ -117,9 +116,10 @@ function readInto(file: number, bytes: Uint8Array): Uint8Array {
 const SETTLED_MS = 2_500;
 
 // The time of a change, unlike that of the last writing, cannot be set by a program where the file system keeps one.
-function stampOf({ dev, ino, size, mtimeNs, ctimeNs, ctimeMs }: BigIntStats): string | undefined {
-  const age = Date.now() - Number(ctimeMs);
-  return age < SETTLED_MS ? undefined : [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+// Milliseconds have parts here, down to a quarter of a microsecond.
+function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string | undefined {
+  const age = Date.now() - ctimeMs;
+  return age < SETTLED_MS ? undefined : `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
 function isInside(folder: string, path: string): boolean {

@@ -16,7 +16,7 @@ export type ManifestSpec = Extract<DatasetSpec["source"], { format: "manifest" }
 
 // A part of a file that one thread reads: enough of them for every thread even of a manifest with paths, whose lines are
 // short, and not too many where the audio stands in the lines.
-const UNIT_BYTES = { least: 200_000, most: 16_000_000 };
+const UNIT_BYTES = { least: 20_000, most: 16_000_000 };
 const UNITS = 64;
 
 /**
