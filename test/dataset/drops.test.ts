@@ -20,7 +20,7 @@ const surveyOf = async (change: (corpus: Corpus) => unknown): Promise<Survey> =>
   const loaded = await loadSpec(project, "small");
   const source = await openSource(loaded, project);
   const crew = await openCrew({ project, loaded, strict: false }, undefined);
-  const parts = openSurveyParts(packedFolder(project, "small"), "0".repeat(64));
+  const parts = openSurveyParts(packedFolder(project, "small"), "0".repeat(64), null);
   const watch = { onDialogues: () => {}, signal: undefined };
   return (await surveyUnits(source.units, { crew, parts, share: ALL, watch })).survey;
 };

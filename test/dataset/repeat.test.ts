@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -100,6 +101,23 @@ describe("packing again", () => {
     expect(again).toMatchObject({ reused: false, lockChanged: true });
     expect(again.shardsReused).toBe(3);
     expect(again.lock.splits.ood).toEqual(lock.splits.ood);
+  });
+
+  it("notices a clip that has size and time of the one before to the nanosecond", async () => {
+    const project = await projectWith();
+    const { lock } = await pack(project);
+    const clip = join(project.datasets, "small", "train/single_speech/Thor/0_0_user.wav");
+    const aside = join(project.root, "aside.wav");
+    await rename(clip, aside);
+    await writeFile(clip, toneClip(999));
+    execFileSync("touch", ["-r", aside, clip]);
+    expect((await stat(clip, { bigint: true })).mtimeNs).toBe((await stat(aside, { bigint: true })).mtimeNs);
+    const again = await pack(project);
+    expect(again).toMatchObject({ reused: false, lockChanged: true });
+    expect(again.lock.splits.train).not.toEqual(lock.splits.train);
+    // What was learnt of it before is not believed either, whatever else makes the pack look again.
+    execFileSync("touch", ["-c", "-a", clip]);
+    expect((await pack(project)).lock).toEqual(again.lock);
   });
 
   it("writes only the shards whose rows changed, and removes those of an earlier plan", async () => {

@@ -159,13 +159,13 @@ type Built =
 
 async function build(options: PackOptions, opened: Opened, digests: FileDigests): Promise<Built> {
   const { project, name, threads } = options;
-  // Shares may read copies of the source, on machines of their own.
   const { share, before } = opened;
   const crew = await openCrew({ project, loaded: opened.loaded, strict: options.strict ?? false }, threads);
   try {
     const parts = openSurveyParts(
       packedFolder(project, name),
-      digestOf([opened.loaded.digest, BUILDER, share === ALL ? before.untouched : before.files]),
+      digestOf([opened.loaded.digest, BUILDER, before.files]),
+      share === ALL ? before.untouched : null,
     );
     await parts.removeOthers();
     // What the survey says of this source is no longer so; the next run must read it anew.

@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { readIfExists, writeAtomic } from "../../core/files.ts";
 import { sha256 } from "../../core/hash.ts";
+import { z } from "zod";
 import { UnitSurvey } from "./entry.ts";
 
 /**
@@ -19,17 +20,25 @@ export interface SurveyParts {
 
 const FOLDER = ".survey";
 
-/** `state` is a digest of the source's state, the spec and the builder. */
-export const openSurveyParts = (packed: string, state: string): SurveyParts => {
+// Null: by one share of several, which may read a copy of the source.
+const Part = UnitSurvey.extend({ untouched: z.string().nullable() });
+
+/**
+ * `state` is a digest of the source's state, the spec and the builder; `untouched` tells in what state this machine sees the
+ * source, or is null for one that takes what all others found.
+ */
+export const openSurveyParts = (packed: string, state: string, untouched: string | null): SurveyParts => {
   const folder = join(packed, FOLDER);
   const mine = join(folder, state.slice(0, 16));
   const fileOf = (unit: string): string => join(mine, `${sha256(unit).slice(0, 24)}.json`);
   return {
     read: async (unit) => {
       const text = await readIfExists(fileOf(unit));
-      return text === undefined ? undefined : parsed(text);
+      const part = text === undefined ? undefined : parsed(text);
+      const isMine = untouched === null || part?.untouched === null || part?.untouched === untouched;
+      return part && isMine ? { entries: part.entries, drops: part.drops } : undefined;
     },
-    write: async (unit, survey) => writeAtomic(fileOf(unit), JSON.stringify(survey)),
+    write: async (unit, survey) => writeAtomic(fileOf(unit), JSON.stringify({ ...survey, untouched })),
     removeOthers: async () => {
       for (const name of await readdir(folder).catch(() => []))
         if (join(folder, name) !== mine) await rm(join(folder, name), { recursive: true, force: true });
@@ -39,9 +48,9 @@ export const openSurveyParts = (packed: string, state: string): SurveyParts => {
 };
 
 // Only saves work: what cannot be read, as after a crash of the machine, is surveyed again.
-function parsed(text: string): UnitSurvey | undefined {
+function parsed(text: string): z.infer<typeof Part> | undefined {
   try {
-    return UnitSurvey.parse(JSON.parse(text));
+    return Part.parse(JSON.parse(text));
   } catch {
     return undefined;
   }
