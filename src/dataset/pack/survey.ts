@@ -35,11 +35,20 @@ export const surveyUnits = async (
     else if (share.includes(index)) open.push(unit);
   }
   for (const part of known.values()) watch.onDialogues(part.entries.length + part.drops.length);
-  await crew.each(open, async (unit, hand) => {
-    const part = await hand.survey(unit, watch);
-    await parts.write(unit, part);
-    known.set(unit, part);
-  });
+  // A thread goes on while the disk takes what it has found.
+  const writes: Promise<void>[] = [];
+  try {
+    await crew.each(open, async (unit, hand) => {
+      const part = await hand.survey(unit, watch);
+      known.set(unit, part);
+      const write = parts.write(unit, part);
+      write.catch(() => undefined);
+      writes.push(write);
+    });
+  } finally {
+    await Promise.allSettled(writes);
+  }
+  await Promise.all(writes);
   return { survey: joined([...known.values()]), missing: units.length - known.size };
 };
 
