@@ -9,7 +9,21 @@ import { prettyIssues } from "./issues.ts";
  * Writes beside the target, fsyncs, renames, fsyncs the folder: a reader sees the old or the new content, never half.
  * Creates missing parent folders. UserError `DISK_FULL`.
  */
-export const writeAtomic = async (path: string, data: string | Uint8Array, mode = 0o644): Promise<void> => {
+export const writeAtomic = async (path: string, data: string | Uint8Array, mode = 0o644): Promise<void> =>
+  writeStaged(path, data, { mode, isSynced: true });
+
+/**
+ * The same, not synced: quicker, for what only saves work. After a crash of the machine (not of the program) it may be torn,
+ * so whoever reads it must notice.
+ */
+export const writeCache = async (path: string, data: string | Uint8Array): Promise<void> =>
+  writeStaged(path, data, { mode: 0o644, isSynced: false });
+
+async function writeStaged(
+  path: string,
+  data: string | Uint8Array,
+  { mode, isSynced }: { readonly mode: number; readonly isSynced: boolean },
+): Promise<void> {
   const folder = dirname(path);
   const staged = `${path}.${randomBytes(4).toString("hex")}.tmp`;
   try {
@@ -17,7 +31,7 @@ export const writeAtomic = async (path: string, data: string | Uint8Array, mode 
     const file = await open(staged, "wx", mode);
     try {
       await file.writeFile(data);
-      await file.sync();
+      if (isSynced) await file.sync();
     } finally {
       await file.close();
     }
@@ -26,8 +40,8 @@ export const writeAtomic = async (path: string, data: string | Uint8Array, mode 
     await rm(staged, { force: true });
     throw diskFull(error, path) ?? error;
   }
-  await syncFolder(folder);
-};
+  if (isSynced) await syncFolder(folder);
+}
 
 // A full disk, and a quota that is used up, in words; undefined for anything else.
 function diskFull(error: unknown, path: string): UserError | undefined {

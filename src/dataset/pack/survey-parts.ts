@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readIfExists, writeAtomic } from "../../core/files.ts";
+import { readIfExists, writeCache } from "../../core/files.ts";
 import { sha256 } from "../../core/hash.ts";
 import { z } from "zod";
 import { UnitSurvey } from "./entry.ts";
@@ -38,7 +38,7 @@ export const openSurveyParts = (packed: string, state: string, untouched: string
       const isMine = untouched === null || part?.untouched === null || part?.untouched === untouched;
       return part && isMine ? { entries: part.entries, drops: part.drops } : undefined;
     },
-    write: async (unit, survey) => writeAtomic(fileOf(unit), JSON.stringify({ ...survey, untouched })),
+    write: async (unit, survey) => writeCache(fileOf(unit), JSON.stringify({ ...survey, untouched })),
     removeOthers: async () => {
       for (const name of await readdir(folder).catch(() => []))
         if (join(folder, name) !== mine) await rm(join(folder, name), { recursive: true, force: true });

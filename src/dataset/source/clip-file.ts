@@ -97,12 +97,15 @@ function readRegularFile(path: string, { most, allocate }: Reading): FileBytes {
     if (found.size > most) throw new OddFile(path, "too_large", `has ${found.size} bytes, more than ${most}`);
     const bytes = allocate ? readInto(file, allocate(found.size)) : readFileSync(file);
     // Only if nobody wrote while it was read does the stamp belong to these bytes.
-    const [before, after] = [stampOf(found), stampOf(fstatSync(file))];
-    return { bytes, ...(before !== undefined && before === after ? { stamp: before } : {}) };
+    const stamp = isSame(found, fstatSync(file)) ? stampOf(found) : undefined;
+    return { bytes, ...(stamp === undefined ? {} : { stamp }) };
   } finally {
     closeSync(file);
   }
 }
+
+const isSame = (a: Stats, b: Stats): boolean =>
+  a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;
 
 function readInto(file: number, bytes: Uint8Array): Uint8Array {
   let done = 0;
@@ -116,10 +119,12 @@ function readInto(file: number, bytes: Uint8Array): Uint8Array {
 const SETTLED_MS = 2_500;
 
 // The time of a change, unlike that of the last writing, cannot be set by a program where the file system keeps one.
-// Milliseconds have parts here, down to a quarter of a microsecond.
+// Milliseconds have parts here, down to a quarter of a microsecond; whole numbers are written in a tenth of the time.
 function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string | undefined {
   const age = Date.now() - ctimeMs;
-  return age < SETTLED_MS ? undefined : `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  return age < SETTLED_MS
+    ? undefined
+    : [dev, ino, size, Math.round(mtimeMs * 1000), Math.round(ctimeMs * 1000)].join(" ");
 }
 
 function isInside(folder: string, path: string): boolean {

@@ -17,7 +17,7 @@ export type ManifestSpec = Extract<DatasetSpec["source"], { format: "manifest" }
 // A part of a file that one thread reads: enough of them for every thread even of a manifest with paths, whose lines are
 // short, and not too many where the audio stands in the lines.
 const UNIT_BYTES = { least: 20_000, most: 16_000_000 };
-const UNITS = 64;
+const UNITS = 32;
 
 /**
  * A manifest: JSONL with one dialogue in each line, or CSV with one turn in each row, with paths of audio files relative
