@@ -2,7 +2,7 @@ import { z } from "zod";
 import { MEASURE_WASM } from "./measure-wasm.ts";
 import { simdExports } from "./simd.ts";
 
-/** What was found in the samples that were measured since the last `reset`. */
+/** What was found in the samples of one clip. */
 export interface Found {
   readonly highest: number;
   readonly lowest: number;

@@ -1,18 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { DefectList } from "../../../src/dataset/import/defects.ts";
 import { noteLanguage, noteTurn } from "../../../src/dataset/import/record-defects.ts";
-import type { RoleFacts } from "../../../src/dataset/import/role-facts.ts";
+import { RoleTable, type RoleFacts } from "../../../src/dataset/import/role-facts.ts";
 
-const facts = (letters: { readonly han: number; readonly latin: number }): RoleFacts => ({
-  stem: "Thor",
-  displayName: undefined,
-  source: undefined,
-  language: undefined,
-  slug: undefined,
-  dialogues: { train: { single: 0, multi: 0 }, test: { single: 0, multi: 0 } },
-  turns: 0,
-  ...letters,
-});
+const facts = (letters: { readonly han: number; readonly latin: number }): RoleFacts =>
+  Object.assign(new RoleTable().of("Thor"), letters);
 
 describe("what an import says of the turns of a manifest", () => {
   it("names a misspelt answer, and that it is missing", () => {
