@@ -2,6 +2,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import { parquetMetadataAsync, parquetReadObjects, type AsyncBuffer, type FileMetaData } from "hyparquet";
 import { messageOf, systemCode, UserError } from "../../core/errors.ts";
 import type { Dialogue } from "../schema.ts";
+import { readSpan } from "../file-span.ts";
 import { COLUMNS, parquetSchema } from "./columns.ts";
 import { FOOTER_KEY } from "./footer.ts";
 import { toDialogue, toText, type DialogueText } from "./row.ts";
@@ -130,18 +131,19 @@ async function openFile(path: string): Promise<FileHandle> {
   }
 }
 
+// Footer and page indexes of 500 MB of dialogues are some 50 kB.
+const TAIL_BYTES = 262_144;
+
+// The end of the file stays in memory: a row would ask for the place of its pages before it could ask for them.
 async function bufferOf(file: FileHandle): Promise<AsyncBuffer> {
   const { size } = await file.stat();
+  const tailStart = Math.max(0, size - TAIL_BYTES);
+  const tail = await readSpan(file, tailStart, size);
   return {
     byteLength: size,
-    slice: async (start, end = size) => {
-      const bytes = new Uint8Array(end - start);
-      for (let done = 0; done < bytes.length;) {
-        const { bytesRead } = await file.read(bytes, done, bytes.length - done, start + done);
-        if (bytesRead === 0) throw new Error("the file ends too early");
-        done += bytesRead;
-      }
-      return bytes.buffer;
-    },
+    slice: (start, end = size) =>
+      start < tailStart || end > size
+        ? readSpan(file, start, end)
+        : tail.slice(start - tailStart, end - tailStart),
   };
 }

@@ -10,6 +10,7 @@ import {
 } from "hyparquet";
 import { decompress } from "fzstd";
 import { messageOf, UserError } from "../../core/errors.ts";
+import { readSpan } from "../file-span.ts";
 
 /** Rows [from, to) of a table that are read at once, and what they take. */
 export interface RowGroupSpan {
@@ -134,18 +135,12 @@ async function bufferOf(path: string): Promise<AsyncBuffer> {
   return {
     byteLength: size,
     slice: async (start, end = size) => {
-      const bytes = new Uint8Array(end - start);
       const file = await open(path, "r");
       try {
-        for (let done = 0; done < bytes.length;) {
-          const { bytesRead } = await file.read(bytes, done, bytes.length - done, start + done);
-          if (bytesRead === 0) throw new Error("the file ends too early");
-          done += bytesRead;
-        }
+        return await readSpan(file, start, end);
       } finally {
         await file.close();
       }
-      return bytes.buffer;
     },
   };
 }
