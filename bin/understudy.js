@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-const main = new URL("../dist/main.js", import.meta.url);
+const main = new URL("../dist/program/main.js", import.meta.url);
 
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`error: Understudy needs Node 20.19 or newer, and this is ${process.versions.node}`);

@@ -80,24 +80,19 @@ async function installPackages() {
   writeFileSync(stamp, digest);
 }
 
-/** Compiles src/ to dist/ unless dist/ was made from exactly these sources. */
+/** Builds dist/ unless it was made from exactly these sources and packages. */
 async function build() {
   const digest = digestOf([
     ...filesBelow(join(root, "src")),
     join(root, "tsconfig.json"),
     join(root, "tsconfig.build.json"),
+    join(root, "package-lock.json"),
+    join(root, "scripts", "build.js"),
   ]);
   const stamp = join(root, "dist", ".understudy-source");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
   console.error("Compiling…");
-  // A source that is gone must not live on as its old output.
-  rmSync(join(root, "dist"), { recursive: true, force: true });
-  await must(process.execPath, [
-    join(root, "node_modules", "typescript", "bin", "tsc"),
-    "-p",
-    "tsconfig.build.json",
-  ]);
-  mkdirSync(join(root, "dist"), { recursive: true });
+  await must(process.execPath, [join(root, "scripts", "build.js")]);
   writeFileSync(stamp, digest);
 }
 

@@ -1,4 +1,4 @@
-import type { ChildProcess } from "node:child_process";
+import { execFileSync, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,6 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../../src/core/clock.ts";
 import { projectAt, type Project } from "../../src/core/project.ts";
 import { loadProfile, preparePython } from "../../src/launch/index.ts";
-import { compile } from "../launch/compile.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const repository = resolve(import.meta.dirname, "../..");
@@ -30,8 +29,11 @@ evaluation:
 /** The program as `npm run build` makes it, in a folder of its own. */
 export const buildProgram = (): { readonly main: string; remove(): void } => {
   const folder = mkdtempSync(join(tmpdir(), "understudy-e2e-build-"));
+  for (const name of ["node_modules", "package.json"])
+    symlinkSync(join(repository, name), join(folder, name));
+  execFileSync(process.execPath, [join(repository, "scripts", "build.js"), join(folder, "dist")]);
   return {
-    main: join(compile(folder, ["main.ts"]), "main.js"),
+    main: join(folder, "dist", "program", "main.js"),
     remove: () => removeFolder(folder),
   };
 };
