@@ -19,11 +19,17 @@ export interface Printer {
   warn(text: string): void;
   /** A line for people on stderr, beside what a command is for. */
   note(text: string): void;
-  /** What goes on right now, on one line of stderr that the next text replaces; nothing unless stderr is a terminal. */
-  progress(text: string): void;
+  /**
+   * What goes on right now, on one line of stderr that the next text replaces. Where none can be replaced (a log), a line now
+   * and then, the rarer the longer the command works; none for what is `passing`, and of no interest afterwards.
+   */
+  progress(text: string, options?: { readonly passing?: boolean }): void;
 }
 
 const CLEAR_LINE = "\r\u001b[K";
+// In a log: after a minute, then whenever a tenth of the time so far has passed: 20 lines in half an hour, under 60 in a day.
+const LOG_EVERY = 60_000;
+const LOG_SHARE = 0.1;
 
 /** A printer over the world's sinks; every text is masked for secrets, and its control characters are made visible. */
 export const printerFor = (world: World, secrets: Secrets, json: boolean): Printer => {
@@ -34,6 +40,7 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
     if (showing) world.stderr.write(CLEAR_LINE);
     showing = false;
   };
+  const isDue = dueIn(world.clock);
   const out = (text: string): void => {
     clear();
     world.stdout.write(`${visible(secrets.mask(text))}\n`);
@@ -62,13 +69,29 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
       clear();
       world.stderr.write(`${visibleForeign(secrets.mask(ours(text)))}\n`);
     },
-    progress: (text) => {
-      if (json || !world.stderr.isTerminal) return;
+    progress: (text, { passing = false } = {}) => {
+      if (json) return;
       clear();
       if (text === "") return;
       const line = visibleForeign(secrets.mask(text)).replaceAll("\n", " ");
+      if (!world.stderr.isTerminal) {
+        if (!passing && isDue()) world.stderr.write(`${line}\n`);
+        return;
+      }
       world.stderr.write(cutText(line, Math.max(1, world.stderr.width - 1)));
       showing = true;
     },
   };
 };
+
+function dueIn(clock: World["clock"]): () => boolean {
+  let begun: number | undefined;
+  let told = 0;
+  return () => {
+    const now = clock.now();
+    begun ??= told = now;
+    if (now - told < Math.max(LOG_EVERY, (now - begun) * LOG_SHARE)) return false;
+    told = now;
+    return true;
+  };
+}

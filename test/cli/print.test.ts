@@ -3,7 +3,11 @@ import { secretsFrom } from "../../src/core/secrets.ts";
 import { tellDoubts } from "../../src/cli/check-lines.ts";
 import { printerFor, type Printer } from "../../src/cli/print.ts";
 
-const printer = (isTerminal: boolean, json = false): { print: Printer; out: string[]; err: string[] } => {
+const printer = (
+  isTerminal: boolean,
+  json = false,
+  now: () => number = () => 0,
+): { print: Printer; out: string[]; err: string[] } => {
   const out: string[] = [];
   const err: string[] = [];
   const world = {
@@ -11,7 +15,7 @@ const printer = (isTerminal: boolean, json = false): { print: Printer; out: stri
     environment: { NO_COLOR: "1" },
     stdout: { write: (text: string) => void out.push(text), isTerminal, width: 20 },
     stderr: { write: (text: string) => void err.push(text), isTerminal, width: 20 },
-    clock: { now: () => 0, sleep: () => Promise.resolve() },
+    clock: { now, sleep: () => Promise.resolve() },
     fetch: globalThis.fetch,
     signal: new AbortController().signal,
   };
@@ -28,9 +32,29 @@ describe("printerFor", () => {
     expect(out).toEqual(["done\n"]);
   });
 
-  it("shows no progress in a pipe", () => {
-    const { print, err } = printer(false);
-    print.progress("packing");
+  it("tells a log how it goes on after a minute, and the rarer the longer it takes", () => {
+    let minute = 0;
+    const { print, err } = printer(false, false, () => minute * 60_000);
+    const lines = (until: number): number => {
+      for (; minute <= until; minute += 0.25) print.progress(`packing\n${minute}`);
+      return err.length;
+    };
+    expect(lines(0.75)).toBe(0);
+    expect(lines(1)).toBe(1);
+    expect(err).toEqual(["packing 1\n"]);
+    expect([lines(10), lines(30), lines(24 * 60)]).toEqual([10, 20, 56]);
+    print.progress("");
+    minute = 10_000;
+    print.progress("next look in 30 s", { passing: true });
+    expect(err).toHaveLength(56);
+    print.progress("packing", { passing: false });
+    expect(err).toHaveLength(57);
+  });
+
+  it("tells a log nothing under --json", () => {
+    let now = 0;
+    const { print, err } = printer(false, true, () => now);
+    for (; now < 1e7; now += 60_000) print.progress("packing");
     expect(err).toEqual([]);
   });
 

@@ -16,6 +16,7 @@ import { checkAllowance, type Allowances } from "./allowances.ts";
 import { dialogueBad } from "./hand.ts";
 import { BUILDER, lockOf } from "./lock.ts";
 import type { OpenEmbedder } from "./near.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import { planShards, type PlannedShard } from "./plan-shards.ts";
 import { forgetRefused, requireGates } from "./refused.ts";
 import { currentLock, shardsOf, writeReceipt, type PackStamp } from "./receipt.ts";
@@ -46,6 +47,8 @@ export interface PackOptions {
   /** Needed where the spec looks for near-duplicates. */
   readonly openEmbedder?: OpenEmbedder;
   readonly onProgress?: (progress: PackProgress) => void;
+  /** Another process, of this pid, packs the same data set whole; it is waited for. */
+  readonly onWait?: (holder: number) => void;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
 }
@@ -93,14 +96,18 @@ export const packDataset = async (options: PackOptions): Promise<PackResult> => 
 export const packShare = async (options: PackOptions, share: Share): Promise<PackResult | PackWaiting> => {
   const { project, name, signal, allow = {} } = options;
   for (const gate of Object.keys(allow)) checkAllowance(gate);
-  const loaded = await loadSpec(project, name);
-  const source = await openSource(loaded, project);
-  try {
-    const before = await sourceStamp(source.folder, signal);
-    return await packSource(options, { loaded, source, before, share });
-  } finally {
-    await source.close();
-  }
+  // What is wrong with it is said before anybody is waited for.
+  await loadSpec(project, name);
+  return oneAtATime(options, share, async () => {
+    const loaded = await loadSpec(project, name);
+    const source = await openSource(loaded, project);
+    try {
+      const before = await sourceStamp(source.folder, signal);
+      return await packSource(options, { loaded, source, before, share });
+    } finally {
+      await source.close();
+    }
+  });
 };
 
 interface Opened {

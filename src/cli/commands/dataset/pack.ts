@@ -96,6 +96,7 @@ async function optionsOf(
     signal,
     clock,
     onProgress,
+    onWait: (holder) => print.note(`process ${holder} is packing ${name} already; waiting for it`),
     ...(crew && { threads: crew }),
     openEmbedder: async (model) => {
       // The workflows bring all stages with them, and few packs need an embedder.
