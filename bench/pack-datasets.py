@@ -56,7 +56,7 @@ def measured(data):
     clipped = (size >= 32767).mean()
     if size.max() == 0:
         raise ValueError("silence")
-    return quiet, clipped, hashlib.sha256(data).hexdigest(), hashlib.sha256(pcm).hexdigest()
+    return quiet, clipped, hashlib.sha256(pcm).hexdigest()
 
 
 def clip(path):

@@ -38,6 +38,11 @@ export const withProcessLock = async <Result>(
     readonly clock: Clock;
     readonly signal?: AbortSignal;
     readonly onWait?: (holder: number) => void;
+    /**
+     * `ignore`: a ticket of another container counts for nothing, where two at once would only do the same work twice. Default:
+     * it is waited for.
+     */
+    readonly foreign?: "wait" | "ignore";
   },
   work: () => Promise<Result>,
 ): Promise<Result> => {
@@ -53,7 +58,7 @@ export const withProcessLock = async <Result>(
 // that come together at least one sees the other. Who sees another steps back.
 async function acquire(
   folder: string,
-  { clock, signal, onWait }: Parameters<typeof withProcessLock>[1],
+  { clock, signal, onWait, foreign = "wait" }: Parameters<typeof withProcessLock>[1],
 ): Promise<string> {
   await mkdir(folder, { recursive: true });
   const own = `${pid}-${randomBytes(6).toString("hex")}.ticket`;
@@ -62,12 +67,12 @@ async function acquire(
   let told = false;
   const since = clock.now();
   for (;;) {
-    if ((await liveHolder(folder, own)) === undefined) {
+    if ((await liveHolder(folder, own, foreign)) === undefined) {
       await writeAtomic(path, text);
-      if ((await liveHolder(folder, own)) === undefined) return path;
+      if ((await liveHolder(folder, own, foreign)) === undefined) return path;
       await rm(path, { force: true });
     }
-    const holder = await liveHolder(folder, own);
+    const holder = await liveHolder(folder, own, foreign);
     if (holder !== undefined && !told) onWait?.(holder.pid);
     told ||= holder !== undefined;
     if (holder?.foreign === true && clock.now() - since > PATIENCE) throw heldElsewhere(holder);
@@ -75,7 +80,11 @@ async function acquire(
   }
 }
 
-async function liveHolder(folder: string, own: string): Promise<Holder | undefined> {
+async function liveHolder(
+  folder: string,
+  own: string,
+  foreigners: "wait" | "ignore",
+): Promise<Holder | undefined> {
   const boot = await bootId();
   for (const name of await readdir(folder)) {
     if (name === own || !name.endsWith(".ticket")) continue;
@@ -83,6 +92,7 @@ async function liveHolder(folder: string, own: string): Promise<Holder | undefin
     const ticket = await readTicket(path);
     if (ticket === undefined) continue;
     const foreign = ticket.bootId === boot && (await isForeign(ticket.pidNamespace));
+    if (foreign && foreigners === "ignore") continue;
     if (foreign || (ticket.bootId === boot && (await isRunning(ticket)))) {
       return { pid: ticket.pid, path, foreign };
     }

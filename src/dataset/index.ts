@@ -29,14 +29,8 @@ export { lockDigest, readLock } from "./lock-file.ts";
 export { openDataset, type OpenDataset } from "./open.ts";
 export type { Allowances } from "./pack/allowances.ts";
 export type { OpenEmbedder } from "./pack/near.ts";
-export {
-  packDataset,
-  packShare,
-  type PackOptions,
-  type PackProgress,
-  type PackResult,
-  type PackWaiting,
-} from "./pack/pack.ts";
+export { packDataset, packShare, type PackOptions, type PackResult, type PackWaiting } from "./pack/pack.ts";
+export type { PackProgress } from "./pack/watcher.ts";
 export { readRefused, type RefusedPack } from "./pack/refused.ts";
 export { ALL as WHOLE_SHARE, parseShare, type Share } from "./pack/share.ts";
 export { packThreads } from "./pack/threads.ts";

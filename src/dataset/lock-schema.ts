@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EmbedderFingerprint } from "./near/embedder.ts";
 import { NearRemoval, NearRule, NearText } from "./near/settings.ts";
-import { Language, Sha256 } from "./vocabulary.ts";
+import { Language, ReferenceBackend, Sha256 } from "./vocabulary.ts";
 
 export const ShardEntry = z.strictObject({
   path: z.string().describe("Relative to the packed folder of the data set"),
@@ -54,6 +54,7 @@ export const LockedRole = z.strictObject({
   stem: z.string(),
   language: Language,
   source: z.string(),
+  categories: z.array(z.string()).default([]).describe("Names that its dialogues give for their category"),
   heldOut: z.boolean(),
   profileSha256: Sha256.nullable(),
   referenceClipSha256: Sha256.nullable(),
@@ -131,7 +132,11 @@ export const Statistics = z.strictObject({
     .describe(
       "Test answers that stand word for word in the script of their role, or in what the role card quotes of it",
     ),
+  answerClips: perSplit(
+    z.record(ReferenceBackend, z.int().nonnegative()).describe("Answers that this reference speaks"),
+  ).optional(),
   clippedClips: z.int().nonnegative(),
+  quietClips: z.int().nonnegative().default(0).describe("Clips that are mostly below -50 dBFS"),
   resampledClips: z.int().nonnegative().describe("Clips whose source had another rate or several channels"),
 });
 export type Statistics = z.infer<typeof Statistics>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Checks } from "./checks-schema.ts";
 import { ReferenceBackend } from "./vocabulary.ts";
 
 const path = z.string().describe("Folder or file of the source, relative to this file");
@@ -162,28 +163,6 @@ const NearDuplicates = z
       .describe("A model per language"),
   })
   .describe("Removal of dialogues that nearly repeat another one of their role; left out: none is made");
-
-const Speed = z
-  .tuple([z.number().nonnegative(), z.number().positive()])
-  .describe("Least and most characters per second of speech");
-
-const Checks = z
-  .strictObject({
-    charactersPerSecond: z
-      .strictObject({ en: Speed, zh: Speed })
-      .prefault({ en: [4, 40], zh: [1, 15] })
-      .describe("An answer outside is taken for cut off or garbled, and its dialogue is dropped"),
-    wrongLanguage: z
-      .enum(["drop", "keep"])
-      .default("drop")
-      .describe("What happens to a dialogue whose answers are not in the language of its role"),
-    metaText: z
-      .enum(["drop", "keep"])
-      .default("drop")
-      .describe("What happens to a dialogue in which the writing model speaks of itself"),
-  })
-  .prefault({})
-  .describe("What a dialogue must be to stay; each drop is counted and listed");
 
 export const DatasetSpec = z.strictObject({
   schemaVersion: z.literal(1),

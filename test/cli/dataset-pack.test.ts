@@ -72,6 +72,9 @@ describe("the progress of a pack", () => {
     expect(progressText("small", { phase: "check", done: 7, total: null }, undefined)).toBe(
       "checking small  7 dialogues",
     );
+    expect(progressText("small", { phase: "check", done: 300, total: null, share: 0.25 }, 30)).toBe(
+      `checking small  ${"█".repeat(5)}${"─".repeat(15)}  300 dialogues, about 25 %, 30/s, 30 s left`,
+    );
     expect(progressText("small", { ...write, done: 3600 }, 2.34)).toContain(
       "3,600 of 3,600 dialogues, 2.3/s",
     );

@@ -77,6 +77,17 @@ const cases: readonly (readonly [
     1,
   ],
   [
+    "hiss",
+    (corpus) =>
+      corpus.files.set(
+        ROLE_CLIP,
+        riff([fmt(), data(s16(Array.from({ length: 1_600 }, (_, n) => (n % 3) * 10)))]),
+      ),
+    "audio_silent",
+    "cosyvoice2 audio: the loudest sample of the clip has -64 dBFS, which is no speech",
+    1,
+  ],
+  [
     "NaN samples",
     (corpus) => corpus.files.set(CLIP, riff([fmt({ tag: 3, bits: 32 }), data(f32([Number.NaN]))])),
     "audio_not_finite",
@@ -123,6 +134,13 @@ const cases: readonly (readonly [
     (corpus) => delete turn(corpus)["user_speech_path"],
     "user_audio_missing",
     'no audio for the question "Thor multi question 1.1?"',
+    1,
+  ],
+  [
+    "an answer without audio",
+    (corpus) => delete turn(corpus)["role_speech_path"],
+    "role_audio_missing",
+    'no clip speaks the answer "Thor multi answer 1.1."',
     1,
   ],
   ["an empty answer", (corpus) => (turn(corpus)["role"] = " \n"), "text_empty", "the role text is empty", 1],

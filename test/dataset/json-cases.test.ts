@@ -10,6 +10,7 @@ const inline = (audio: string): Record<string, unknown> => ({
   user: "q",
   role: "Well said.",
   user_speech_base64: audio,
+  role_speech_base64: base64,
 });
 const TURN = JSON.stringify(inline(base64));
 

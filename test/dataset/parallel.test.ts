@@ -7,8 +7,8 @@ import type { Project } from "../../src/core/project.ts";
 import { lockFile, packDataset, packedFolder, packShare, parseShare } from "../../src/dataset/index.ts";
 import { projectWith, turnAt, type Corpus } from "./corpus.ts";
 
-// The compiled worker: threads cannot run TypeScript.
-const module = pathToFileURL(resolve(import.meta.dirname, "../../dist/dataset/pack/worker.js"));
+// The worker as it is installed: threads cannot run TypeScript.
+const module = pathToFileURL(resolve(import.meta.dirname, "../../dist/program/worker.js"));
 
 const severalShards = (corpus: Corpus): void => {
   corpus.spec["shards"] = { shardBytes: 12_000, rowGroupBytes: 4_000 };
@@ -33,12 +33,19 @@ describe("packing with several threads", () => {
   it.each([2, 5])("gives the bytes of one, with %i", async (count) => {
     const project = await projectWith(severalShards);
     const seen = new Map<string, number>();
+    const shares: number[] = [];
     await packDataset({
       project,
       name: "small",
       threads: { count, module },
-      onProgress: ({ phase, done }) => seen.set(phase, Math.max(done, seen.get(phase) ?? 0)),
+      onProgress: ({ phase, done, share = Math.max(0, ...shares) }) => {
+        shares.push(share);
+        seen.set(phase, Math.max(done, seen.get(phase) ?? 0));
+      },
     });
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+    expect(Math.max(...shares)).toBeGreaterThan(0.5);
+    expect(Math.max(...shares)).toBeLessThanOrEqual(1);
     expect(await outcome(project)).toEqual(await alone());
     expect(seen).toEqual(
       new Map([

@@ -56,6 +56,32 @@ describe("statisticsOf", () => {
     expect(statistics.copiedAnswers).toEqual({ turns: 1, of: 2 });
   });
 
+  it("counts what is odd about clips, over all splits", () => {
+    const odd = (id: string, clippedClips: number): ReturnType<typeof entryOf> =>
+      entryOf(id, { clippedClips, resampledClips: clippedClips * 10, quietClips: clippedClips * 100 });
+    const splits = { train: [odd("a", 1)], dev: [odd("b", 2)], ood: [], test: [odd("c", 4)] };
+    expect(statisticsOf(ROLES, splits)).toMatchObject({
+      clippedClips: 7,
+      resampledClips: 70,
+      quietClips: 700,
+    });
+  });
+
+  it("counts the answers that each reference speaks", () => {
+    const test = [
+      entryOf("a", {
+        spoken: [
+          [0, 0, 9, 900],
+          [0, 2, 9, 900],
+          [1, 0, 9, 900],
+        ],
+      }),
+    ];
+    const { answerClips } = statisticsOf(ROLES, { train: [], dev: [], ood: [], test });
+    expect(answerClips?.test).toEqual({ cosyvoice2: 2, f5_tts: 0, e2_tts: 1 });
+    expect(answerClips?.train).toEqual({ cosyvoice2: 0, f5_tts: 0, e2_tts: 0 });
+  });
+
   it("counts clips by whole seconds, the long ones together", () => {
     const train = [entryOf("a", { seconds: { user: [0, 2, 2], role: [75, 60] } })];
     const { secondsPerClip } = statisticsOf(ROLES, { train, dev: [], ood: [], test: [] });

@@ -23,6 +23,7 @@ const role = (id: string, train: number, ood: number): DatasetLock["roles"][numb
   stem: id,
   language: "en",
   source: "",
+  categories: [],
   heldOut: ood > 0,
   profileSha256: null,
   referenceClipSha256: null,

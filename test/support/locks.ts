@@ -34,6 +34,8 @@ export const lockWith = (
     sameQuestion: { pairs: 0, examples: [] },
     copiedAnswers: { turns: 0, of: 0 },
     clippedClips: 0,
+    answerClips: perSplit({ cosyvoice2: 0, f5_tts: 0, e2_tts: 0 }),
+    quietClips: 0,
     resampledClips: 0,
   },
   ...parts,

@@ -56,7 +56,7 @@ function gateText({ gates }: DatasetLock): string {
 
 /** What a reader must know before drawing conclusions. */
 export const limitSection = ({ lock, spec }: CardParts): string => {
-  const { copiedAnswers, sameQuestion, clippedClips } = lock.statistics;
+  const { copiedAnswers, sameQuestion, clippedClips, quietClips } = lock.statistics;
   const allowed = lock.gates.filter(({ passed }) => !passed).map(({ name }) => code(name));
   const limits = [
     spec.splits.by === "spec"
@@ -75,6 +75,7 @@ export const limitSection = ({ lock, spec }: CardParts): string => {
         ]
       : []),
     ...(clippedClips > 0 ? [`${count(clippedClips)} clips touch full scale and may be clipped.`] : []),
+    ...(quietClips > 0 ? [`${count(quietClips)} clips are silence for the most part.`] : []),
     ...(allowed.length > 0 ? [`Violated and allowed: ${allowed.join(", ")}; the reasons are above.`] : []),
   ];
   return `## Known limits\n\n${limits.map((limit) => `- ${limit}`).join("\n")}`;

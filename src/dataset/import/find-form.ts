@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode, UserError } from "../../core/errors.ts";
 import { arrayElements } from "../json/elements.ts";
+import { parquetFiles } from "../source/parquet-files.ts";
 import { RawDialogue } from "../source/release-dialogue.ts";
 import { findDialogueFiles } from "../source/release-files.ts";
 import { readOrRefuse } from "../source/release.ts";
@@ -19,7 +20,7 @@ export const formsOf = async (path: string): Promise<readonly Form[]> => {
   const forms: Form[] = [];
   if ((await findDialogueFiles(path)).files.length > 0) forms.push("speechrole-release");
   if (names.some((name) => isManifest(name) && name !== QUARANTINE)) forms.push("manifest");
-  if (await hasParquet(path)) forms.push("parquet");
+  if (await hasParquet(path, forms.length === 0)) forms.push("parquet");
   if (forms.length === 0 && (await hasCompletions(path, names))) forms.push("completions");
   if (forms.length === 0 && (await hasRoleFiles(path, names))) forms.push("role-files");
   return forms;
@@ -30,7 +31,9 @@ async function isFile(path: string): Promise<boolean> {
     return !(await stat(path)).isDirectory();
   } catch (error) {
     if (systemCode(error) !== "ENOENT" && systemCode(error) !== "ENOTDIR") throw error;
-    throw new UserError("SOURCE_MISSING", `There is no file or folder ${path}`);
+    throw new UserError("SOURCE_MISSING", `There is no file or folder ${path}`, {
+      hint: "a dataset repository on the Hugging Face Hub is not imported: write a spec with source.format: hub, see datasets/README.md",
+    });
   }
 }
 
@@ -47,11 +50,15 @@ export const QUARANTINE = "quarantine.jsonl";
 
 const isManifest = (name: string): boolean => /^[^.].*\.(?:jsonl|ndjson|csv)$/i.test(name);
 
-async function hasParquet(folder: string): Promise<boolean> {
-  for (const under of [".", "data"])
-    if ((await readdir(join(folder, under)).catch(() => [])).some((name) => /^[^.].*\.parquet$/.test(name)))
-      return true;
-  return false;
+// A table further down is somebody's by-product where there is another form, and the corpus where there is none.
+async function hasParquet(folder: string, anywhere: boolean): Promise<boolean> {
+  try {
+    const { names } = await parquetFiles(folder);
+    return names.some((name) => anywhere || /^(?:data\/)?[^/]+$/.test(name));
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
 }
 
 /** A file of one completion: {request}_{answer}.json. */

@@ -18,9 +18,12 @@ export const noteTurn = (
         `${place}: ${name}`,
       );
   const isSpoken = ANSWERS.some((name) => isThere(turn[name]));
-  if (!isSpoken)
-    defects.add({ code: "role_audio_missing", role: stem, detail: "answers without audio" }, place);
+  if (!isSpoken) defects.add({ code: "role_audio_missing", role: stem, detail: UNSPOKEN }, place);
 };
+
+/** What a pack makes of an answer without audio. */
+export const UNSPOKEN =
+  "answers without audio: a pack leaves their dialogues out, unless checks.answerAudio is keep";
 
 const isThere = (audio: unknown): boolean => audio !== undefined && audio !== null && audio !== "";
 

@@ -12,6 +12,7 @@ import { z } from "zod";
 import { shapeProblem } from "../source/shape-problem.ts";
 import { clipName } from "./clip-name.ts";
 import { DefectList, roleDefects, transcriptDefects } from "./defects.ts";
+import { UNSPOKEN } from "./record-defects.ts";
 import { learnLanguage, RoleTable, type RoleFacts } from "./role-facts.ts";
 import { LEFT_OUT } from "./scan-records.ts";
 import type { Scan, ScanOptions } from "./scan.ts";
@@ -133,7 +134,7 @@ function turnDefects(
     defects.add({ code, role: facts.stem, detail }, where);
   if (raw.user_speech_base64 || raw.user_speech_path) world.voiced.questions++;
   else note("user_audio_missing", "questions without audio");
-  if (formOf(raw, file.pool) === NO_REFERENCE) note("role_audio_missing", "answers without audio");
+  if (formOf(raw, file.pool) === NO_REFERENCE) note("role_audio_missing", UNSPOKEN);
   if (/^\s/.test(raw.user))
     note("asr_text", "questions that begin with a space, as speech recognition writes them");
   const paths = [raw.user_speech_path, raw.role_speech_path, ...NUMBERED.map((key) => raw[key])];

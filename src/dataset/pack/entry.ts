@@ -32,6 +32,9 @@ export const Entry = z.strictObject({
   turns: count,
   /** Whole seconds of each clip. */
   seconds: z.strictObject({ user: z.array(count), role: z.array(count) }),
+  /** Each clip of each answer: turn, index of the reference, characters (for pace), milliseconds. */
+  spoken: z.array(z.tuple([count, count, count, count])),
+  category: z.string().nullable(),
   /** Characters of the system prompt, and of all answers. */
   characters: z.strictObject({ prompt: count, answers: count }),
   /** Per turn: of question and answer, and of the question alone. */
@@ -42,6 +45,8 @@ export const Entry = z.strictObject({
   /** Answers that stand word for word in the script of the role, or in what the role card quotes of it. */
   copiedAnswers: count,
   clippedClips: count,
+  /** Clips that are mostly below -50 dBFS. */
+  quietClips: count,
   resampledClips: count,
   promptFromProfile: z.boolean(),
   hasPrompt: z.boolean(),

@@ -2,7 +2,7 @@ import { CLIP_RATE, type ReadyClip } from "../../audio/index.ts";
 import { UserError } from "../../core/errors.ts";
 import { REFERENCE_BACKENDS, type DatasetSpec, type Drop } from "../schema.ts";
 import type { Draft, Found, Usable } from "../source/source.ts";
-import { normalised, pairHash, questionHash } from "../text.ts";
+import { normalised, pairHash, questionHash, quote } from "../text.ts";
 import {
   assemble,
   clipsOf,
@@ -13,8 +13,9 @@ import {
   type Assembler,
   type TurnClips,
 } from "./assemble.ts";
-import { checkAnswers } from "./checks.ts";
+import { checkAnswers, type CheckFault, type SpokenAnswer } from "./checks.ts";
 import { shortDigest, type Entry, type SurveyedDrop } from "./entry.ts";
+import { spokenOf } from "./pace.ts";
 
 // A row is read as a whole, by training and by the viewer of the Hub; an hour of speech is no dialogue.
 const LARGEST_ROW = 100_000_000;
@@ -48,16 +49,50 @@ export const inspect = async (
       { hint: "repair the clip, or set audio.onBadClip to drop" },
     );
   }
-  const fault = checkAnswers(role.language, spokenAnswers(result), spec.checks);
+  const answers = spokenAnswers(result);
+  const fault =
+    faint(result) ??
+    checkAnswers(role.language, answers, spec.checks) ??
+    (spec.checks.answerAudio === "drop" ? unspoken(answers) : undefined);
   if (fault) return dropped(fault);
   const script = assembler.source.scripts.get(role.slug) ?? "";
-  const entry = entryOf(found, content, { assembled: result, script, spec });
+  const spoken = spokenOf(role.language, answers);
+  const entry = entryOf(found, content, { assembled: result, spoken, script, spec });
   if (entry.bytes <= LARGEST_ROW) return entry;
   const detail = `it takes ${entry.bytes} bytes in a shard, more than ${LARGEST_ROW}`;
   return dropped({ reason: "too_large", turn: null, detail });
 };
 
-function spokenAnswers({ dialogue, clips }: Assembled): Parameters<typeof checkAnswers>[1] {
+function unspoken(answers: readonly SpokenAnswer[]): CheckFault | undefined {
+  const turn = answers.findIndex(({ seconds }) => Object.keys(seconds).length === 0);
+  const answer = answers[turn];
+  return (
+    answer && {
+      reason: "role_audio_missing",
+      turn,
+      detail: `no clip speaks the answer ${quote(answer.text)}`,
+    }
+  );
+}
+
+// Of 16 bits the upper six are never used: dither or the hiss of an open microphone, and no speech.
+const FAINTEST = 0.001;
+
+function faint({ clips }: Assembled): CheckFault | undefined {
+  for (const [turn, { user, role }] of clips.entries())
+    for (const [who, clip] of Object.entries({ user, ...role }))
+      if (clip && clip.measures.peak < FAINTEST) {
+        const level = (20 * Math.log10(clip.measures.peak)).toFixed(0);
+        return {
+          reason: "audio_silent",
+          turn,
+          detail: `${who} audio: the loudest sample of the clip has ${level} dBFS, which is no speech`,
+        };
+      }
+  return undefined;
+}
+
+function spokenAnswers({ dialogue, clips }: Assembled): SpokenAnswer[] {
   return dialogue.turns.map((turn, index) => ({
     text: turn.roleText,
     seconds: Object.fromEntries(
@@ -71,6 +106,7 @@ function spokenAnswers({ dialogue, clips }: Assembled): Parameters<typeof checkA
 
 interface Inspected {
   readonly assembled: Assembled;
+  readonly spoken: Entry["spoken"];
   /** Of the role. */
   readonly script: string;
   readonly spec: DatasetSpec;
@@ -79,13 +115,13 @@ interface Inspected {
 function entryOf(
   { role, kind, pool, place }: Found,
   { draft, label }: Usable,
-  { assembled, script, spec }: Inspected,
+  { assembled, spoken, script, spec }: Inspected,
 ): Entry {
   const { dialogue, clips } = assembled;
   const { turns } = dialogue;
   const all = clips.flatMap(clipsOf);
-  const roleClips = clips.flatMap(({ role: spoken }) =>
-    REFERENCE_BACKENDS.flatMap((name) => spoken[name] ?? []),
+  const roleClips = clips.flatMap(({ role: references }) =>
+    REFERENCE_BACKENDS.flatMap((name) => references[name] ?? []),
   );
   const texts = [
     dialogue.systemPrompt,
@@ -110,6 +146,8 @@ function entryOf(
       texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0),
     turns: turns.length,
     seconds: { user: clips.map(({ user }) => secondsOf(user)), role: roleClips.map(secondsOf) },
+    spoken,
+    category: dialogue.category,
     characters: {
       prompt: (dialogue.systemPrompt ?? "").length,
       answers: turns.reduce((sum, turn) => sum + turn.roleText.length, 0),
@@ -119,6 +157,7 @@ function entryOf(
     roleAudio: roleClips.map((clip) => shortDigest(clip.pcmSha256)),
     copiedAnswers: copiedAnswers(draft, script),
     clippedClips: all.filter((clip) => clip.measures.clippedShare > 0).length,
+    quietClips: all.filter((clip) => clip.measures.silenceShare > MOSTLY).length,
     resampledClips: all.filter(({ source }) => source.rate !== CLIP_RATE || source.channels !== 1).length,
     promptFromProfile: draft.promptFromProfile,
     hasPrompt: dialogue.systemPrompt !== null,
@@ -126,6 +165,7 @@ function entryOf(
   };
 }
 
+const MOSTLY = 0.8;
 const samplesOf = (clips: readonly ReadyClip[]): number => clips.reduce((sum, clip) => sum + clip.samples, 0);
 const secondsOf = (clip: TurnClips["user"]): number => Math.floor(clip.measures.seconds);
 

@@ -1,6 +1,15 @@
 import { CLIP_RATE } from "../../audio/index.ts";
 import type { LoadedSpec } from "../load-spec.ts";
-import type { DatasetLock, Drop, Gate, LockedRole, NearLock, ShardEntry, Split } from "../schema.ts";
+import {
+  SPLITS,
+  type DatasetLock,
+  type Drop,
+  type Gate,
+  type LockedRole,
+  type NearLock,
+  type ShardEntry,
+  type Split,
+} from "../schema.ts";
 import type { SourceRole } from "../source/source.ts";
 import { compare } from "../text.ts";
 import type { Entry } from "./entry.ts";
@@ -10,7 +19,7 @@ import { perSplit, statisticsOf } from "./statistics.ts";
 import { sumTokens } from "./tokens.ts";
 
 /** Version of the packing code: raise it whenever the same input gives other bytes. */
-export const BUILDER = "understudy pack 3, hyparquet-writer 0.17.0";
+export const BUILDER = "understudy pack 4, hyparquet-writer 0.17.0";
 
 export interface LockParts {
   readonly loaded: LoadedSpec;
@@ -67,6 +76,7 @@ function lockRole(role: SourceRole, heldOut: boolean, byRole: ByRole): LockedRol
     stem: role.stem,
     language: role.language,
     source: role.source,
+    categories: categoriesOf(SPLITS.flatMap(entriesOf)),
     heldOut,
     profileSha256: role.profileSha256,
     referenceClipSha256: role.referenceClipSha256,
@@ -75,6 +85,9 @@ function lockRole(role: SourceRole, heldOut: boolean, byRole: ByRole): LockedRol
     tokens: perSplit((split) => sumTokens(entriesOf(split))),
   };
 }
+
+const categoriesOf = (entries: readonly Entry[]): string[] =>
+  [...new Set(entries.flatMap(({ category }) => category ?? []))].toSorted(compare);
 
 function countReasons(drops: readonly Drop[]): Record<string, number> {
   const counts: Record<string, number> = {};

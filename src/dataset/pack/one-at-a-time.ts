@@ -24,6 +24,7 @@ export const oneAtATime = async <Result>(
 ): Promise<Result> => {
   if (share !== ALL) return pack();
   await prepareState(project);
-  const options = { clock, ...(signal && { signal }), ...(onWait && { onWait }) };
+  // A container that was killed cannot be told from one that works, and must not hold anybody up.
+  const options = { clock, foreign: "ignore" as const, ...(signal && { signal }), ...(onWait && { onWait }) };
   return withProcessLock(join(project.state, "datasets", `${name}.pack-lock`), options, pack);
 };

@@ -17,6 +17,7 @@ import { dialogueBad } from "./hand.ts";
 import { BUILDER, lockOf } from "./lock.ts";
 import type { OpenEmbedder } from "./near.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
+import { withoutHurried } from "./pace.ts";
 import { planShards, type PlannedShard } from "./plan-shards.ts";
 import { forgetRefused, requireGates } from "./refused.ts";
 import { currentLock, shardsOf, writeReceipt, type PackStamp } from "./receipt.ts";
@@ -24,15 +25,8 @@ import { ALL, type Share } from "./share.ts";
 import { requireSameSource, sourceStamp, type SourceStamp } from "./source-stamp.ts";
 import { openSurveyParts } from "./survey-parts.ts";
 import { isRepetition, surveyUnits } from "./survey.ts";
+import { watcher, type PackProgress } from "./watcher.ts";
 import { removeStrangers, requireFinished, writeShards } from "./write-shards.ts";
-
-/** `check` reads and judges dialogues, `compare` looks for near-duplicates, `write` writes rows. */
-export interface PackProgress {
-  readonly phase: "check" | "compare" | "write";
-  readonly done: number;
-  /** Not known before everything has been read once. */
-  readonly total: number | null;
-}
 
 export interface PackOptions {
   readonly project: Project;
@@ -47,6 +41,8 @@ export interface PackOptions {
   /** Needed where the spec looks for near-duplicates. */
   readonly openEmbedder?: OpenEmbedder;
   readonly onProgress?: (progress: PackProgress) => void;
+  /** Brings the source here before it is opened, while nobody else packs it. */
+  readonly prepare?: () => Promise<void>;
   /** Another process, of this pid, packs the same data set whole; it is waited for. */
   readonly onWait?: (holder: number) => void;
   readonly signal?: AbortSignal;
@@ -100,6 +96,7 @@ export const packShare = async (options: PackOptions, share: Share): Promise<Pac
   await loadSpec(project, name);
   return oneAtATime(options, share, async () => {
     const loaded = await loadSpec(project, name);
+    await options.prepare?.();
     const source = await openSource(loaded, project);
     try {
       const before = await sourceStamp(source.folder, signal);
@@ -181,7 +178,8 @@ async function build(options: PackOptions, opened: Opened, digests: FileDigests)
       throw error;
     };
     const watch = watcher(options, "check", null);
-    const { survey, missing } = await surveyUnits(opened.source.units, { crew, parts, share, watch });
+    const { survey: read, missing } = await surveyUnits(opened.source.units, { crew, parts, share, watch });
+    const survey = withoutHurried(read, opened.loaded.spec.checks.hurried);
     const bad = options.strict ? survey.drops.find((drop) => !isRepetition(drop)) : undefined;
     if (bad) throw dialogueBad(bad);
     if (missing > 0) return { outcome: "waiting", for: "survey", missing };
@@ -232,19 +230,4 @@ function finish(
   }
   const sourceRevision = source.revision ?? loaded.spec.source.revision;
   return lockOf({ loaded, roles: source.roles, sourceRevision, shards, ...division });
-}
-
-function watcher(
-  { onProgress = () => {}, signal }: PackOptions,
-  phase: PackProgress["phase"],
-  total: number | null,
-): { readonly onDialogues: (count: number) => void; readonly signal: AbortSignal | undefined } {
-  let done = 0;
-  return {
-    signal,
-    onDialogues: (count) => {
-      done += count;
-      onProgress({ phase, done, total });
-    },
-  };
 }

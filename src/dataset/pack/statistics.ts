@@ -1,4 +1,11 @@
-import { SPLITS, type Language, type Split, type Statistics } from "../schema.ts";
+import {
+  REFERENCE_BACKENDS,
+  SPLITS,
+  type Language,
+  type ReferenceBackend,
+  type Split,
+  type Statistics,
+} from "../schema.ts";
 import type { SourceRole } from "../source/source.ts";
 import { compare } from "../text.ts";
 import type { Entry } from "./entry.ts";
@@ -33,7 +40,9 @@ export const statisticsOf = (roles: readonly SourceRole[], splits: SplitEntries)
       turns: splits.test.reduce((sum, entry) => sum + entry.copiedAnswers, 0),
       of: splits.test.reduce((sum, entry) => sum + entry.turns, 0),
     },
+    answerClips: perSplit((split) => answerClips(splits[split])),
     clippedClips: all.reduce((sum, entry) => sum + entry.clippedClips, 0),
+    quietClips: all.reduce((sum, entry) => sum + entry.quietClips, 0),
     resampledClips: all.reduce((sum, entry) => sum + entry.resampledClips, 0),
   };
 };
@@ -45,6 +54,16 @@ export const perSplit = <Value>(of: (split: Split) => Value): Record<Split, Valu
   ood: of("ood"),
   test: of("test"),
 });
+
+function answerClips(entries: readonly Entry[]): Record<ReferenceBackend, number> {
+  const counts = { cosyvoice2: 0, f5_tts: 0, e2_tts: 0 };
+  for (const { spoken } of entries)
+    for (const [, voice] of spoken) {
+      const backend = REFERENCE_BACKENDS[voice];
+      if (backend) counts[backend]++;
+    }
+  return counts;
+}
 
 function histogram(seconds: readonly number[]): number[] {
   const counts: number[] = [];

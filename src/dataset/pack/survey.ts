@@ -4,6 +4,7 @@ import type { Crew } from "./crew.ts";
 import type { Entry, SurveyedDrop, UnitSurvey } from "./entry.ts";
 import type { Watch } from "./hand.ts";
 import type { Share } from "./share.ts";
+import type { PackWatch } from "./watcher.ts";
 import type { SurveyParts } from "./survey-parts.ts";
 
 export interface Survey {
@@ -15,7 +16,7 @@ export interface SurveyWorld {
   readonly crew: Crew;
   readonly parts: SurveyParts;
   readonly share: Share;
-  readonly watch: Watch;
+  readonly watch: Watch & Partial<Pick<PackWatch, "onUnits">>;
 }
 
 /**
@@ -34,6 +35,7 @@ export const surveyUnits = async (
     if (part) known.set(unit, part);
     else if (share.includes(index)) open.push(unit);
   }
+  watch.onUnits?.(known.size, units.length);
   for (const part of known.values()) watch.onDialogues(part.entries.length + part.drops.length);
   // A thread goes on while the disk takes what it has found.
   const writes: Promise<void>[] = [];
@@ -41,6 +43,7 @@ export const surveyUnits = async (
     await crew.each(open, async (unit, hand) => {
       const part = await hand.survey(unit, watch);
       known.set(unit, part);
+      watch.onUnits?.(known.size, units.length);
       const write = parts.write(unit, part);
       write.catch(() => undefined);
       writes.push(write);

@@ -1,4 +1,4 @@
-import { rm, writeFile } from "node:fs/promises";
+import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ParquetSchema, ParquetWriter } from "parquetjs-lite";
 import { describe, expect, it } from "vitest";
@@ -70,6 +70,21 @@ describe("importing other forms", () => {
     expect("path" in source && source.path).toBe(join(packedFolder(from, "small"), "data"));
   });
 
+  it("tables at any depth, unless a manifest lies above them", async () => {
+    const from = await projectWith();
+    await packDataset({ project: from, name: "small" });
+    const project = await projectOf({ format: "parquet" });
+    const folder = join(project.datasets, "given");
+    await cp(join(packedFolder(from, "small"), "data"), join(folder, "default", "train"), {
+      recursive: true,
+    });
+    expect((await importCorpus({ project, folder, name: "mine" })).dialogues.train).toBe(18);
+    await writeFile(join(folder, "a.jsonl"), "");
+    await expect(importCorpus({ project, folder, name: "other" })).rejects.toMatchObject({
+      message: expect.not.stringContaining("parquet"),
+    });
+  });
+
   it("a table that does not say how many turns it has: they are not counted", async () => {
     const project = await projectOf({ format: "parquet" });
     const writer = await ParquetWriter.openFile(
@@ -120,6 +135,7 @@ describe("importing other forms", () => {
     });
     await expect(at("nowhere")).rejects.toMatchObject({
       message: expect.stringContaining("There is no file or folder "),
+      hint: expect.stringContaining("source.format: hub"),
     });
   });
 

@@ -24,7 +24,7 @@ describe("what an import says of the turns of a manifest", () => {
       {
         code: "role_audio_missing",
         role: "Thor",
-        detail: "answers without audio",
+        detail: expect.stringContaining("unless checks.answerAudio is keep"),
         count: 2,
         places: ["a.jsonl:3", "a.jsonl:5"],
       },

@@ -53,12 +53,18 @@ function rateOf(marks: readonly Mark[]): number | undefined {
 /** `packing small  ███████─────────────  1,200 of 3,600 dialogues, 80/s, 30 s left` */
 export const progressText = (
   name: string,
-  { phase, done, total }: PackProgress,
+  { phase, done, total, share = 0 }: PackProgress,
   rate: number | undefined,
 ): string => {
   const speed = rate === undefined ? "" : `, ${rate < 10 ? rate.toFixed(1) : countText(Math.round(rate))}/s`;
-  if (total === null) return `${WORDS[phase]} ${name}  ${countText(done)} dialogues${speed}`;
-  const filled = total === 0 ? BAR : Math.min(BAR, Math.floor((done / total) * BAR));
-  const left = rate === undefined || done >= total ? "" : `, ${secondsText((total - done) / rate)} left`;
-  return `${WORDS[phase]} ${name}  ${"█".repeat(filled)}${"─".repeat(BAR - filled)}  ${countText(done)} of ${countText(total)} dialogues${speed}${left}`;
+  const expected = total ?? (share > 0 ? done / share : null);
+  if (expected === null) return `${WORDS[phase]} ${name}  ${countText(done)} dialogues${speed}`;
+  const filled = expected === 0 ? BAR : Math.min(BAR, Math.floor((done / expected) * BAR));
+  const left =
+    rate === undefined || done >= expected ? "" : `, ${secondsText((expected - done) / rate)} left`;
+  const count =
+    total === null
+      ? `${countText(done)} dialogues, about ${Math.round(share * 100)} %`
+      : `${countText(done)} of ${countText(total)} dialogues`;
+  return `${WORDS[phase]} ${name}  ${"█".repeat(filled)}${"─".repeat(BAR - filled)}  ${count}${speed}${left}`;
 };

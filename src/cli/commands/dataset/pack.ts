@@ -22,6 +22,7 @@ import { countText } from "../../quantities.ts";
 import { problemLines } from "./gate-lines.ts";
 import { showHubProgress } from "./hub-progress.ts";
 import { showPackProgress } from "./pack-progress.ts";
+import { NOT_LOOKED } from "./show-overview.ts";
 import { summaryOf } from "./summary.ts";
 
 // More threads wait for the disk, and each holds a row group in memory.
@@ -60,8 +61,8 @@ export const datasetPack = defineCommand({
     const { print } = context;
     const share = shard === undefined ? WHOLE_SHARE : parseShare(shard);
     const options = await optionsOf(context, { name, strict, allow: allowances(allow), threads });
-    await fetchHub(context, options, { keep: share !== WHOLE_SHARE });
-    const result = await packShare(options, share).finally(() => print.progress(""));
+    const prepare = async (): Promise<void> => fetchHub(context, options, { keep: share !== WHOLE_SHARE });
+    const result = await packShare({ ...options, prepare }, share).finally(() => print.progress(""));
     if (result.outcome === "waiting") tellWaiting(context, name, result);
     else tellPacked(context, name, result);
   },
@@ -183,6 +184,7 @@ function tellPacked({ print }: Context, name: string, result: PackResult): void 
     headline(name, result),
     ...SPLITS.map((split) => `  ${split.padEnd(6)}${countText(lock.splits[split].rows)} dialogues`),
     `lock: ${lockPath}`,
+    ...(lock.nearDuplicates === null ? [NOT_LOOKED] : []),
   ]);
   const dropped = Object.values(byReason).reduce((sum, count) => sum + count, 0);
   if (dropped > 0)

@@ -169,21 +169,28 @@ function rolesLines(roles: readonly LockedRole[], { style, columns }: Look): str
   });
 }
 
+/** Said wherever a person could take a split for free of them. */
+export const NOT_LOOKED = "near-duplicates were not looked for: see datasets/README.md";
+
 function leftOutLines(name: string, { drops, nearDuplicates }: DatasetLock): string[] {
   const reasons = Object.entries(drops.byReason);
-  if (reasons.length === 0) return ["nothing was dropped"];
+  const unlooked = nearDuplicates === null ? [NOT_LOOKED] : [];
+  if (reasons.length === 0) return ["nothing was dropped", ...unlooked];
   const near = nearDuplicates && nearDuplicates.removed.length > 0 ? ["near-duplicates: --near"] : [];
   return [
     "dropped",
     ...pairLines(reasons.map(([reason, count]) => [reason, countText(count)])),
     [`each of them: understudy dataset show ${name} --drops`, ...near].join("; "),
+    ...unlooked,
   ];
 }
 
 // Worth knowing, and no fault.
-function statisticLines({ statistics }: DatasetLock): string[] {
-  const { copiedAnswers, sameQuestion, clippedClips, resampledClips } = statistics;
+function statisticLines(lock: DatasetLock): string[] {
+  const { statistics } = lock;
+  const { copiedAnswers, sameQuestion, clippedClips, quietClips, resampledClips } = statistics;
   return [
+    ...referenceLines(lock),
     ...(copiedAnswers.turns > 0
       ? [
           `${countText(copiedAnswers.turns)} of ${countText(copiedAnswers.of)} test answers stand word for word in the script of the role card`,
@@ -193,8 +200,22 @@ function statisticLines({ statistics }: DatasetLock): string[] {
       ? [`${countText(sameQuestion.pairs)} questions stand in train and in test, with other answers`]
       : []),
     ...(clippedClips > 0 ? [`${countText(clippedClips)} clips touch full scale`] : []),
+    ...(quietClips > 0 ? [`${countText(quietClips)} clips are silence for the most part`] : []),
     ...(resampledClips > 0
       ? [`${countText(resampledClips)} clips had another rate or several channels and were converted`]
       : []),
   ];
+}
+
+// Comparisons with references need all of them; one that stands nowhere is told by nobody's absence.
+function referenceLines({ statistics: { answerClips }, splits }: DatasetLock): string[] {
+  if (answerClips === undefined) return [];
+  return SPLITS.flatMap((split) =>
+    Object.entries(answerClips[split]).flatMap(([reference, count]) => {
+      const { turns } = splits[split];
+      return count === 0 || count === turns
+        ? []
+        : [`${reference} speaks ${countText(count)} of ${countText(turns)} answers in ${split}`];
+    }),
+  );
 }
