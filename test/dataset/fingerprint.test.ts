@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { openClipReader } from "../../src/audio/index.ts";
+import { clipPcm, openClipReader } from "../../src/audio/index.ts";
+import { digestOf, sha256 } from "../../src/core/hash.ts";
 import { assemble, contentSha256, fingerprint, type Assembled } from "../../src/dataset/pack/assemble.ts";
 import type { ClipBytes, ClipSource, Draft, DraftTurn } from "../../src/dataset/source/source.ts";
 import { toneClip } from "./corpus.ts";
@@ -56,6 +57,27 @@ const changes: readonly (readonly [string, readonly DraftTurn[]])[] = [
     [turn({ cosyvoice2: file("1") }, "2"), turn({ cosyvoice2: file("3") }, "4")],
   ],
 ];
+
+it("is the digest of canonical JSON, which any language can make", async () => {
+  const pcm = (number: number): string => sha256(clipPcm(toneClip(number)));
+  const spoken = (user: number, cosyvoice2: number, e2: string | null): object => ({
+    user_text: "a question",
+    role_text: "an answer",
+    user_pcm: pcm(user),
+    role_pcm: { cosyvoice2: pcm(cosyvoice2), f5_tts: null, e2_tts: e2 },
+  });
+  const one = await assembled([turn({ cosyvoice2: file("2"), e2_tts: file("6") }), first[1] ?? turn({})]);
+  expect(contentSha256(one)).toBe(
+    digestOf({
+      role_id: "thor",
+      kind: "multi",
+      category: null,
+      system_prompt: null,
+      context: null,
+      turns: [spoken(1, 2, pcm(6)), spoken(4, 3, null)],
+    }),
+  );
+});
 
 describe("the fingerprint of a dialogue", () => {
   it.each(changes)("changes with %s, as its digest does", async (_, turns) => {

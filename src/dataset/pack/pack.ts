@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { systemClock, type Clock } from "../../core/clock.ts";
 import { InternalError, UserError } from "../../core/errors.ts";
-import { readIfExists, writeJson } from "../../core/files.ts";
+import { exists, readIfExists, writeJson } from "../../core/files.ts";
 import { digestOf } from "../../core/hash.ts";
 import type { Project } from "../../core/project.ts";
 import { loadSpec, type LoadedSpec } from "../load-spec.ts";
@@ -9,7 +9,8 @@ import { lockFile, packedFolder } from "../places.ts";
 import type { DatasetLock, ShardEntry, Split } from "../schema.ts";
 import { openSource } from "../source/open-source.ts";
 import type { DialogueSource } from "../source/source.ts";
-import { openCrew, type Threads } from "./crew.ts";
+import { crewOnCall, type CrewOnCall } from "./crew-on-call.ts";
+import type { Threads } from "./crew.ts";
 import { divide, type Division } from "./divide.ts";
 import { openFileDigests, type FileDigests } from "./file-digests.ts";
 import { checkAllowance, type Allowances } from "./allowances.ts";
@@ -97,12 +98,19 @@ export const packShare = async (options: PackOptions, share: Share): Promise<Pac
   return oneAtATime(options, share, async () => {
     const loaded = await loadSpec(project, name);
     await options.prepare?.();
-    const source = await openSource(loaded, project);
+    const crew = crewOnCall({ project, loaded, strict: options.strict ?? false }, options.threads);
+    // Without a lock there is work to do.
+    if (!(await exists(lockFile(project, name)))) crew.begin();
     try {
-      const before = await sourceStamp(source.folder, signal);
-      return await packSource(options, { loaded, source, before, share });
+      const source = await openSource(loaded, project);
+      try {
+        const before = await sourceStamp(source.folder, signal);
+        return await packSource(options, { loaded, source, before, share, crew });
+      } finally {
+        await source.close();
+      }
     } finally {
-      await source.close();
+      await crew.close();
     }
   });
 };
@@ -113,6 +121,7 @@ interface Opened {
   /** State of the source when it was opened. */
   readonly before: SourceStamp;
   readonly share: Share;
+  readonly crew: CrewOnCall;
 }
 
 async function packSource(options: PackOptions, opened: Opened): Promise<PackResult | PackWaiting> {
@@ -162,53 +171,49 @@ type Built =
   | PackWaiting;
 
 async function build(options: PackOptions, opened: Opened, digests: FileDigests): Promise<Built> {
-  const { project, name, threads } = options;
+  const { project, name } = options;
   const { share, before } = opened;
-  const crew = await openCrew({ project, loaded: opened.loaded, strict: options.strict ?? false }, threads);
-  try {
-    const parts = openSurveyParts(
-      packedFolder(project, name),
-      digestOf([opened.loaded.digest, BUILDER, before.files]),
-      share === ALL ? before.untouched : null,
-    );
-    await parts.removeOthers();
-    // What the survey says of this source is no longer so; the next run must read it anew.
-    const forgetChanged = async (error: unknown): Promise<never> => {
-      if (error instanceof UserError && error.code === "SOURCE_CHANGED") await parts.clear();
-      throw error;
-    };
-    const watch = watcher(options, "check", null);
-    const { survey: read, missing } = await surveyUnits(opened.source.units, { crew, parts, share, watch });
-    const survey = withoutHurried(read, opened.loaded.spec.checks.hurried);
-    const bad = options.strict ? survey.drops.find((drop) => !isRepetition(drop)) : undefined;
-    if (bad) throw dialogueBad(bad);
-    if (missing > 0) return { outcome: "waiting", for: "survey", missing };
-    const division = await divide({ ...opened, survey }, options);
-    await requireGates(options, division, opened.source.roles);
-    const planned = planShards(division.splits, opened.source.roles, opened.loaded.spec);
-    const folder = packedFolder(project, name);
-    const total = planned.reduce((sum, shard) => sum + shard.entries.length, 0);
-    const written = await writeShards(planned, {
-      folder,
-      crew,
-      digests,
-      share,
-      watch: watcher(options, "write", total),
-    }).catch(forgetChanged);
-    const open = written.entries.filter((entry) => entry === undefined).length;
-    if (open > 0) return { outcome: "waiting", for: "shards", missing: open };
-    await requireSameSource(opened.source.folder, opened.before, options.signal).catch(forgetChanged);
-    const removed = await removeStrangers(folder, planned, options.clock ?? systemClock);
-    await requireFinished(planned, written.entries, folder);
-    return {
-      outcome: "built",
-      lock: finish(opened, { division, planned, written }),
-      shardsReused: written.reused,
-      removed,
-    };
-  } finally {
-    await crew.close();
-  }
+  const crew = await opened.crew.open();
+  const parts = openSurveyParts(
+    packedFolder(project, name),
+    digestOf([opened.loaded.digest, BUILDER, before.files]),
+    share === ALL ? before.untouched : null,
+  );
+  await parts.removeOthers();
+  // What the survey says of this source is no longer so; the next run must read it anew.
+  const forgetChanged = async (error: unknown): Promise<never> => {
+    if (error instanceof UserError && error.code === "SOURCE_CHANGED") await parts.clear();
+    throw error;
+  };
+  const watch = watcher(options, "check", null);
+  const { survey: read, missing } = await surveyUnits(opened.source.units, { crew, parts, share, watch });
+  const survey = withoutHurried(read, opened.loaded.spec.checks.hurried);
+  const bad = options.strict ? survey.drops.find((drop) => !isRepetition(drop)) : undefined;
+  if (bad) throw dialogueBad(bad);
+  if (missing > 0) return { outcome: "waiting", for: "survey", missing };
+  const division = await divide({ ...opened, survey }, options);
+  await requireGates(options, division, opened.source.roles);
+  const planned = planShards(division.splits, opened.source.roles, opened.loaded.spec);
+  const folder = packedFolder(project, name);
+  const total = planned.reduce((sum, shard) => sum + shard.entries.length, 0);
+  const written = await writeShards(planned, {
+    folder,
+    crew,
+    digests,
+    share,
+    watch: watcher(options, "write", total),
+  }).catch(forgetChanged);
+  const open = written.entries.filter((entry) => entry === undefined).length;
+  if (open > 0) return { outcome: "waiting", for: "shards", missing: open };
+  await requireSameSource(opened.source.folder, opened.before, options.signal).catch(forgetChanged);
+  const removed = await removeStrangers(folder, planned, options.clock ?? systemClock);
+  await requireFinished(planned, written.entries, folder);
+  return {
+    outcome: "built",
+    lock: finish(opened, { division, planned, written }),
+    shardsReused: written.reused,
+    removed,
+  };
 }
 
 function finish(

@@ -1,5 +1,5 @@
 import { readdirSync, realpathSync, statSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { sep } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageOf, systemCode, UserError } from "../../core/errors.ts";
 import { sha256 } from "../../core/hash.ts";
@@ -20,20 +20,17 @@ export interface SourceStamp {
  */
 export const sourceStamp = async (path: string, signal?: AbortSignal): Promise<SourceStamp> => {
   try {
-    const lines: string[] = [];
-    const times: string[] = [];
-    let looked = 0;
-    for (const file of filesBelow(path, new Set())) {
-      if (looked++ % BREATH === 0) await nextTurn();
+    const looks: Look[] = [];
+    for (const { file, name } of filesBelow(path, "", new Set())) {
+      if (looks.length % BREATH === 0) await nextTurn();
       signal?.throwIfAborted();
       const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-      const name = relative(path, file).split(sep).join("/");
       if (!found) continue;
-      lines.push(`${name} ${found.size} ${found.mtimeNs}`);
-      times.push(`${name} ${found.ctimeNs}`);
+      looks.push({ name, written: `${found.size} ${found.mtimeNs}`, changed: String(found.ctimeNs) });
     }
-    const files = sha256(lines.toSorted(compare).join("\n"));
-    return { files, untouched: sha256([files, ...times.toSorted(compare)].join("\n")) };
+    looks.sort((a, b) => compare(a.name, b.name));
+    const files = sha256(looks.map(({ name, written }) => `${name} ${written}`).join("\n"));
+    return { files, untouched: sha256([files, ...looks.map(({ changed }) => changed)].join("\n")) };
   } catch (error) {
     if (systemCode(error) === undefined || signal?.aborted) throw error;
     throw new UserError("SOURCE_UNREADABLE", `${path} cannot be read: ${messageOf(error)}`, { cause: error });
@@ -55,10 +52,22 @@ export const requireSameSource = async (
 // Files are looked at without waiting, which takes a tenth of the time; now and then others get a turn.
 const BREATH = 500;
 
+interface Look {
+  readonly name: string;
+  readonly written: string;
+  readonly changed: string;
+}
+
+interface Below {
+  readonly file: string;
+  /** Relative to where the walk began, with forward slashes. */
+  readonly name: string;
+}
+
 // Links are followed, since large corpora are linked in from other disks; a folder is walked once.
-function* filesBelow(path: string, visited: Set<string>): Generator<string> {
+function* filesBelow(path: string, name: string, visited: Set<string>): Generator<Below> {
   if (!statSync(path).isDirectory()) {
-    yield path;
+    yield { file: path, name };
     return;
   }
   const folder = realpathSync(path);
@@ -66,11 +75,12 @@ function* filesBelow(path: string, visited: Set<string>): Generator<string> {
   visited.add(folder);
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     if (entry.name.startsWith(".")) continue;
-    const inner = join(path, entry.name);
+    const inner = `${path}${sep}${entry.name}`;
+    const innerName = name === "" ? entry.name : `${name}/${entry.name}`;
     const isFolder = entry.isSymbolicLink()
       ? (statSync(inner, { throwIfNoEntry: false })?.isDirectory() ?? false)
       : entry.isDirectory();
-    if (isFolder) yield* filesBelow(inner, visited);
-    else yield inner;
+    if (isFolder) yield* filesBelow(inner, innerName, visited);
+    else yield { file: inner, name: innerName };
   }
 }

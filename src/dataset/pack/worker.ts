@@ -8,7 +8,8 @@ const port = parentPort;
 const setup: HandSetup = workerData;
 const send = (reply: Reply): void => port?.postMessage(reply);
 
-const hand = openHand(setup);
+// With the first task: a thread may be there before the state of the source has been taken down, and must not see an earlier one.
+let hand: ReturnType<typeof openHand> | undefined;
 let stop = new AbortController();
 
 // A message costs as much as reading a short clip, and a bar is looked at a few times a second.
@@ -32,7 +33,7 @@ async function answer(task: Exclude<Task, { kind: "stop" }>): Promise<void> {
     signal: stop.signal,
   };
   try {
-    const opened = await hand;
+    const opened = await (hand ??= openHand(setup));
     const value =
       task.kind === "survey" ? await opened.survey(task.unit, watch) : await opened.write(task.shard, watch);
     tell();
