@@ -18,7 +18,7 @@ const JOINED = ["@stdlib", "csv-parse", "execa", "fzstd", "hyparquet", "hyparque
 
 const isRelative = (id) => id.startsWith(".") || isAbsolute(id);
 const isOf = (id, names) => names.some((name) => id === name || id.startsWith(`${name}/`));
-const isOurs = (importer) => importer === undefined || !importer.includes("node_modules");
+const isOurs = (importer) => importer === undefined || importer.startsWith(compiled + sep);
 // What a joined package brings with it is joined too, and so are the helpers of the program that joins.
 const isKept = (id, importer) =>
   !isRelative(id) && isOurs(importer) && isOf(id, PACKAGES) && !isOf(id, JOINED);

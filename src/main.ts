@@ -30,7 +30,8 @@ const sink = (stream: NodeJS.WriteStream): Sink => ({
   write: (text) => void stream.write(text),
   isTerminal: stream.isTTY,
   get width() {
-    return stream.columns ?? 80;
+    // A terminal may say that it has none.
+    return stream.columns || 80;
   },
 });
 

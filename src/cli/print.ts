@@ -41,6 +41,7 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
     showing = false;
   };
   const isDue = dueIn(world.clock);
+  const canReplace = world.stderr.isTerminal && world.environment["TERM"] !== "dumb";
   const out = (text: string): void => {
     clear();
     world.stdout.write(`${visible(secrets.mask(text))}\n`);
@@ -74,7 +75,7 @@ export const printerFor = (world: World, secrets: Secrets, json: boolean): Print
       clear();
       if (text === "") return;
       const line = visibleForeign(secrets.mask(text)).replaceAll("\n", " ");
-      if (!world.stderr.isTerminal) {
+      if (!canReplace) {
         if (!passing && isDue()) world.stderr.write(`${line}\n`);
         return;
       }
@@ -89,7 +90,8 @@ function dueIn(clock: World["clock"]): () => boolean {
   let told = 0;
   return () => {
     const now = clock.now();
-    begun ??= told = now;
+    // A clock may be set back.
+    if (begun === undefined || now < told) begun = told = now;
     if (now - told < Math.max(LOG_EVERY, (now - begun) * LOG_SHARE)) return false;
     told = now;
     return true;

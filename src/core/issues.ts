@@ -5,7 +5,23 @@ import type { z } from "zod";
  * was parsed; without it the values that stand there are not told.
  */
 export const prettyIssues = (error: z.ZodError, root?: unknown): string =>
-  error.issues.map((issue) => `  ${pathText(issue.path)}: ${described(issue, root)}`).join("\n");
+  plainIssues(error.issues)
+    .map((issue) => `  ${pathText(issue.path)}: ${described(issue, root)}`)
+    .join("\n");
+
+/**
+ * The same issues, with those of the form that fits best in place of "none of several forms", where some form fits so far that
+ * only something inside is wrong.
+ */
+export const plainIssues = (issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] =>
+  issues.flatMap((issue) => {
+    if (issue.code !== "invalid_union") return [issue];
+    const [best] = issue.errors
+      .filter((form) => form.every(({ path, code }) => path.length > 0 || code === "unrecognized_keys"))
+      .toSorted((a, b) => a.length - b.length);
+    if (best === undefined) return [issue];
+    return plainIssues(best).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+  });
 
 /** `turns[2].user_text`; the empty path is the whole document. */
 export const pathText = (path: readonly PropertyKey[]): string =>

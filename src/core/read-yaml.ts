@@ -2,7 +2,7 @@ import { Lexer, LineCounter, parseDocument, type Document, type YAMLError } from
 import type { z } from "zod";
 import { messageOf, UserError } from "./errors.ts";
 import { readIfExists } from "./files.ts";
-import { issueText, pathText, valueIn } from "./issues.ts";
+import { issueText, pathText, valueIn, plainIssues } from "./issues.ts";
 import { knownKeys } from "./known-keys.ts";
 import { didYouMean } from "./near-matches.ts";
 
@@ -135,7 +135,7 @@ function containsItself(value: unknown, above: readonly object[]): boolean {
  * all one that is missing there; of the others only with the schema itself.
  */
 export const problemsOf = (error: z.ZodError, yaml: YamlFile, schema?: z.core.$ZodType): Problem[] =>
-  error.issues.flatMap((issue): Problem[] => {
+  plainIssues(error.issues).flatMap((issue): Problem[] => {
     if (issue.path.length === 0 && issue.code === "invalid_type") {
       return [{ path: pathText([]), message: wholeFileText(yaml.value), place: yaml.place([]) }];
     }
@@ -162,7 +162,7 @@ interface Failed {
 }
 
 function meantKey(key: string, above: readonly PropertyKey[], { error, yaml, schema }: Failed): string {
-  const missing = error.issues.flatMap(({ path }) => {
+  const missing = plainIssues(error.issues).flatMap(({ path }) => {
     const isHere = path.length === above.length + 1 && above.every((part, index) => part === path[index]);
     return isHere && valueIn(yaml.value, path) === undefined ? [String(path.at(-1))] : [];
   });

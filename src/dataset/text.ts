@@ -15,6 +15,13 @@ export const textFault = (text: string): string | undefined => {
 export const normalised = (text: string): string =>
   text.normalize("NFKC").toLowerCase().replaceAll(/\s+/gu, " ").trim();
 
+/** What two spellings of one name have in common: letters and digits, in one case. */
+export const plainName = (name: string): string =>
+  name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}]/gu, "");
+
 /** SHA-256 of a question and its answer, normalised: what must not stand on both sides of a split. */
 export const pairHash = (userText: string, roleText: string): string =>
   sha256(`${normalised(userText)}\u0000${normalised(roleText)}`);

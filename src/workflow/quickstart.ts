@@ -92,6 +92,8 @@ async function pack(shop: Shop, name: string): Promise<void> {
     name,
     signal,
     clock,
+    onWait: (holder) =>
+      onProgress({ type: "note", text: `process ${holder} is packing ${name} already; waiting for it` }),
     onProgress: ({ phase, done, total }) =>
       onProgress({
         type: "work",

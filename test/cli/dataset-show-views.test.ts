@@ -48,6 +48,15 @@ describe("dataset show", () => {
     });
   });
 
+  it("writes the card that a push would publish", async () => {
+    const { stdout } = await show("--card", "card");
+    expect(stdout.trim().split("\n").at(-1)).toBe(join(root, "card", "README.md"));
+    const text = await readFile(join(root, "card", "README.md"), "utf8");
+    expect(text).toContain("## How to load");
+    const [, plot = ""] = /\]\((card\/[^)]+\.svg)\)/.exec(text) ?? [];
+    expect(await readFile(join(root, "card", plot), "utf8")).toContain("<svg");
+  });
+
   it("fits a terminal of 80 columns, in every view", async () => {
     for (const words of [
       [],

@@ -7,12 +7,13 @@ const printer = (
   isTerminal: boolean,
   json = false,
   now: () => number = () => 0,
+  environment: Record<string, string> = {},
 ): { print: Printer; out: string[]; err: string[] } => {
   const out: string[] = [];
   const err: string[] = [];
   const world = {
     cwd: "/",
-    environment: { NO_COLOR: "1" },
+    environment: { NO_COLOR: "1", ...environment },
     stdout: { write: (text: string) => void out.push(text), isTerminal, width: 20 },
     stderr: { write: (text: string) => void err.push(text), isTerminal, width: 20 },
     clock: { now, sleep: () => Promise.resolve() },
@@ -49,6 +50,27 @@ describe("printerFor", () => {
     expect(err).toHaveLength(56);
     print.progress("packing", { passing: false });
     expect(err).toHaveLength(57);
+  });
+
+  it("goes on telling a log after its clock was set back", () => {
+    let minute = 100;
+    const { print, err } = printer(false, false, () => minute * 60_000);
+    print.progress("packing");
+    minute = 10;
+    print.progress("packing");
+    minute = 11;
+    print.progress("packing 11");
+    expect(err).toEqual(["packing 11\n"]);
+  });
+
+  it("takes a terminal that replaces no lines for a log", () => {
+    let now = 0;
+    const { print, err } = printer(true, false, () => now, { TERM: "dumb" });
+    print.progress("packing 1");
+    now = 60_000;
+    print.progress("packing 2");
+    print.line("done");
+    expect(err).toEqual(["packing 2\n"]);
   });
 
   it("tells a log nothing under --json", () => {

@@ -222,6 +222,15 @@ describe("a clip that the machine cannot read", () => {
   });
 });
 
+describe("a link that leads to itself, and that no dialogue names", () => {
+  it("stops nobody", async () => {
+    const project = await projectWith();
+    const stray = join(project.datasets, "small", "train", "stray");
+    await symlink(stray, stray);
+    expect((await packDataset({ project, name: "small" })).lock.drops.list).toEqual([]);
+  });
+});
+
 describe("onBadClip: fail", () => {
   it("stops and names role, file, dialogue, turn, clip and fault", async () => {
     const project = await projectWith((corpus) => {

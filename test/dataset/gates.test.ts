@@ -72,7 +72,33 @@ const cases: readonly (readonly [name: string, (corpus: Corpus) => void, expecte
   [
     "a manifest that disagrees with the spec",
     (corpus) => Object.assign(corpus.spec["splits"] ?? {}, { heldOutRoles: [] }),
-    ['held_out_roles: the manifest holds out "hutao", the spec does not'],
+    [
+      'held_out_roles: the role manifest holds out "hutao" (heldOut: true), the spec does not (splits.heldOutRoles)',
+    ],
+  ],
+  [
+    "a held-out role that is trained on under another spelling",
+    (corpus) => {
+      const twin = corpus.roles.find(({ stem }) => stem === "hutao");
+      if (!twin) throw new Error("no such role");
+      corpus.roles.push({ ...twin, stem: "Hu_Tao ", slug: "hu_tao", heldOut: false });
+      // Twins that are made on the way are none of hutao.
+      for (const [file, dialogues] of corpus.dialogues)
+        if (file.endsWith("/hutao.json"))
+          corpus.dialogues.set(
+            file.replace("hutao", "Hu_Tao "),
+            structuredClone(dialogues).map((dialogue) => ({
+              ...dialogue,
+              dialogue: dialogue.dialogue.map((turn) => ({
+                ...turn,
+                role: `again: ${turn.role}`,
+              })),
+            })),
+          );
+    },
+    [
+      'held_out_roles: "hutao" is held out and "Hu_Tao " is not, and their names differ by case, space or signs only',
+    ],
   ],
   [
     "a seen role without training dialogues",
@@ -94,6 +120,20 @@ const cases: readonly (readonly [name: string, (corpus: Corpus) => void, expecte
     },
     [
       'role_membership: seen role "Thor" has no training dialogue: of 6 given, 4 were dropped (audio_missing 1, audio_truncated 3), 2 went to dev: see splits.devPerRole',
+    ],
+  ],
+  [
+    "a seen role whose dialogues share a clip, saying that no setting can part them",
+    (corpus) => {
+      Object.assign(corpus.spec["splits"] ?? {}, { devPerRole: 1 });
+      for (const dialogue of [0, 1, 2, 3])
+        turnAt(corpus, TRAIN, { dialogue, turn: 0 })["role_speech_path"] = turnAt(corpus, TRAIN, first)[
+          "role_speech_path"
+        ];
+      corpus.dialogues.delete("train/multi/Thor.json");
+    },
+    [
+      'role_membership: seen role "Thor" has no training dialogue: of 4 given, 4 went to dev; 4 of them share a clip, or a question with its answer, and are never parted: see splits.devPerRole',
     ],
   ],
   [

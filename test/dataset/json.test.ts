@@ -196,6 +196,20 @@ describe("lines of a file", () => {
     expect(await linesOf("")).toEqual([]);
   });
 
+  it.each(["fffe6100", "feff0061"])("are none in UTF-16 (%s)", async (hex) => {
+    const folder = await mkdtemp(join(tmpdir(), "understudy-lines-"));
+    onTestFinished(() => removeFolder(folder));
+    const path = join(folder, "file.jsonl");
+    await writeFile(path, Buffer.from(hex, "hex"));
+    const read = async (): Promise<void> => {
+      for await (const { bytes: line } of fileLines(path)) expect(line).toBeUndefined();
+    };
+    await expect(read()).rejects.toMatchObject({
+      message: "the file is UTF-16: save it as UTF-8",
+      offset: 0,
+    });
+  });
+
   it("are read once, whatever the ranges that divide the file", async () => {
     const text = Array.from({ length: 40 }, (_, index) => "x".repeat(index % 7)).join("\n");
     const whole = await linesOf(text);

@@ -172,4 +172,36 @@ describe("a shard", () => {
     await expect(openShard(other)).rejects.toMatchObject({ code: "SHARD_UNREADABLE" });
     await expect(openShard(join(folder, "none.parquet"))).rejects.toMatchObject({ code: "SHARD_MISSING" });
   });
+
+  it("that is damaged inside is named, with what to do, wherever it is looked at", async () => {
+    const other = join(folder, "damaged.parquet");
+    const bytes = await bytesOf(path);
+    await writeFile(
+      other,
+      Buffer.concat([bytes.subarray(0, 4), Buffer.alloc(150_000), bytes.subarray(150_004)]),
+    );
+    const damaged = await openShard(other);
+    const refused = {
+      code: "SHARD_UNREADABLE",
+      message: expect.stringMatching(/damaged\.parquet is damaged \(/),
+      hint: expect.stringContaining("dataset check"),
+    };
+    const all = async (rowsOfIt: AsyncIterable<unknown>): Promise<void> => {
+      for await (const _ of rowsOfIt);
+    };
+    await expect(damaged.row(0)).rejects.toMatchObject(refused);
+    await expect(damaged.find("role-single-1")).rejects.toMatchObject(refused);
+    await expect(all(damaged.texts())).rejects.toMatchObject(refused);
+    await expect(all(damaged.dialogues())).rejects.toMatchObject(refused);
+    await damaged.close();
+  });
+
+  it("reads rows near its end, small or large, which lie in what is kept in memory", async () => {
+    const small = join(folder, "small.parquet");
+    await writeShard(small, from(rows.slice(0, 3)), { rowGroupBytes: 200_000, footer: "list" });
+    const opened = await openShard(small);
+    expect(await opened.row(2)).toEqual(rows[2]);
+    await opened.close();
+    expect(await shard.row(rows.length - 1)).toEqual(rows.at(-1));
+  });
 });

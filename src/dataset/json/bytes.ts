@@ -33,9 +33,7 @@ export const parseJsonBytes = (bytes: Uint8Array, start: number): unknown => {
 /** Text of UTF-8 bytes that begin at byte `start` of their file. Throws ByteFault at the first byte that is none. */
 export const utf8Text = (bytes: Uint8Array, start: number): string => {
   if (!isUtf8(bytes)) {
-    const utf16 =
-      start === 0 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff));
-    if (utf16) throw new ByteFault("the file is UTF-16: save it as UTF-8", 0);
+    if (start === 0) refuseUtf16(bytes);
     throw new ByteFault("this byte is not UTF-8", start + firstBadByte(bytes));
   }
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
@@ -103,3 +101,10 @@ function flush(decoder: TextDecoder): void {
     // An unfinished character at the end of the prefix: the decoder is ready for the next one all the same.
   }
 }
+
+/** ByteFault for the beginning of a file in UTF-16, as some editors and spreadsheets save text: every line of it would be no JSON. */
+export const refuseUtf16 = (beginning: Uint8Array): void => {
+  const [first, second] = beginning;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    throw new ByteFault("the file is UTF-16: save it as UTF-8", 0);
+};

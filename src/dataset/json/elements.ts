@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { ByteFault, parseJsonBytes } from "./bytes.ts";
+import { ByteFault, parseJsonBytes, refuseUtf16 } from "./bytes.ts";
 
 /** One element of a top-level JSON array: bytes [start, end) of its file. */
 export interface ArrayElement {
@@ -62,6 +62,7 @@ export async function* arrayElements(
   const stream = createReadStream(path, { highWaterMark: 1 << 18, ...(signal ? { signal } : {}) });
   for await (const block of stream) {
     if (!(block instanceof Uint8Array)) continue;
+    if (position === 0) refuseUtf16(block);
     yield* scanBlock(scan, block, position);
     position += block.length;
     if (scan.held > longest) throw tooLong(scan, longest);
@@ -128,11 +129,7 @@ function isMark(scan: Scan, byte: number): boolean {
 function outside(state: Scan["state"], byte: number, offset: number): Scan["state"] {
   if (state === "file-start") {
     if (byte === ARRAY_START) return "element-or-end";
-    const utf16 = offset === 0 && (byte === 0xff || byte === 0xfe);
-    throw new ByteFault(
-      utf16 ? "the file is UTF-16: save it as UTF-8" : "expected a JSON array of dialogues",
-      offset,
-    );
+    throw new ByteFault("expected a JSON array of dialogues", offset);
   }
   if (state === "after-end") throw new ByteFault("text after the end of the array", offset);
   if (byte === ARRAY_END && state === "element-or-end") return "after-end";

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { ByteFault } from "./bytes.ts";
+import { ByteFault, refuseUtf16 } from "./bytes.ts";
 
 /** One line of a file that is not blank: bytes [start, end), without its line end. */
 export interface FileLine {
@@ -65,6 +65,7 @@ async function* linesFrom(
     return isBlank(line.bytes) ? undefined : line;
   };
   for await (const block of blocks(path, start, signal)) {
+    if (start === 0 && held === 0) refuseUtf16(block);
     let from = 0;
     for (let at = block.indexOf(NEWLINE); at !== -1; at = block.indexOf(NEWLINE, from)) {
       if (start >= range.to) return { index, start };

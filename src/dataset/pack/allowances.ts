@@ -79,8 +79,11 @@ function howToGoOn(
     const reason = Object.hasOwn(recorded, gate) ? recorded[gate] : undefined;
     return reason === undefined ? [] : [[gate, reason] as const];
   });
-  const isHopeless = violated.every(({ name: gate }) => NEVER_ALLOWED.has(gate));
-  const repair = isHopeless ? "repair the corpus or its spec; this gate cannot be allowed" : REPAIR;
+  const never = violated.filter(({ name: gate }) => NEVER_ALLOWED.has(gate)).map(({ name: gate }) => gate);
+  const repair =
+    never.length === 0
+      ? REPAIR
+      : `repair the corpus or its spec; ${never.length === violated.length ? "this gate" : never.join(" and ")} cannot be allowed`;
   if (known.length === 0) return repair;
   const words = [...Object.entries(allow), ...known].map(
     ([gate, reason]) => `--allow ${gate}=${quoted(reason)}`,

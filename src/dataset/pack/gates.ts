@@ -1,6 +1,6 @@
 import { SPLITS, type DatasetSpec } from "../schema.ts";
 import type { SourceRole } from "../source/source.ts";
-import { compare } from "../text.ts";
+import { compare, plainName } from "../text.ts";
 import type { Allowances } from "./allowances.ts";
 import { shortDigest, type Entry, type SurveyedDrop } from "./entry.ts";
 import { gate, type Judged, type JudgedGate } from "./gate.ts";
@@ -48,10 +48,28 @@ function heldOutRolesGate({ spec, roles, heldOut, splits }: Candidate): Judged {
     ...[...heldOut.ood]
       .filter((slug) => trained.has(slug))
       .map((slug) => `held-out role ${slug} has training rows`),
+    ...twins(roles, heldOut),
     // A spec that draws its roles knows better than a manifest that was written for another division.
     ...(spec.splits.by === "spec" ? disagreements(roles, heldOut) : []),
   ];
   return gate("held_out_roles", problems, `${heldOut.ood.size} held-out roles, none in train or dev`);
+}
+
+// One character under two spellings, trained on under one of them, is held out under none.
+function twins(roles: readonly SourceRole[], { ood }: HeldOut): readonly string[] {
+  const seen = new Map(
+    roles.filter(({ slug }) => !ood.has(slug)).map((role) => [plainName(role.stem), role.stem] as const),
+  );
+  return roles
+    .filter(({ slug }) => ood.has(slug))
+    .flatMap(({ stem }) => {
+      const other = seen.get(plainName(stem));
+      return other === undefined
+        ? []
+        : [
+            `"${stem}" is held out and "${other}" is not, and their names differ by case, space or signs only`,
+          ];
+    });
 }
 
 function disagreements(roles: readonly SourceRole[], { ood }: HeldOut): readonly string[] {
@@ -59,8 +77,8 @@ function disagreements(roles: readonly SourceRole[], { ood }: HeldOut): readonly
     .filter((role) => role.heldOut !== ood.has(role.slug))
     .map((role) =>
       role.heldOut
-        ? `the manifest holds out "${role.stem}", the spec does not`
-        : `the spec holds out "${role.stem}", the manifest does not`,
+        ? `the role manifest holds out "${role.stem}" (heldOut: true), the spec does not (splits.heldOutRoles)`
+        : `the spec holds out "${role.stem}" (splits.heldOutRoles), the role manifest does not (heldOut)`,
     );
 }
 

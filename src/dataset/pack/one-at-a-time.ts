@@ -22,8 +22,8 @@ export const oneAtATime = async <Result>(
   share: Share,
   pack: () => Promise<Result>,
 ): Promise<Result> => {
-  if (share !== ALL) return pack();
   await prepareState(project);
+  if (share !== ALL) return pack();
   // A container that was killed cannot be told from one that works, and must not hold anybody up.
   const options = { clock, foreign: "ignore" as const, ...(signal && { signal }), ...(onWait && { onWait }) };
   return withProcessLock(join(project.state, "datasets", `${name}.pack-lock`), options, pack);

@@ -4,6 +4,7 @@ import { compare, nfc } from "../text.ts";
 import type { Entry, SurveyedDrop } from "./entry.ts";
 import { gate, type Judged } from "./gate.ts";
 import type { Candidate } from "./gates.ts";
+import { inseparable } from "./inseparable.ts";
 import { groupByRole, type SplitEntries } from "./split.ts";
 
 /** Every file belongs to a role, every role has test sessions and every seen role training dialogues. */
@@ -57,7 +58,16 @@ function whatBecame({ spec, splits, drops }: Candidate, role: SourceRole, wanted
     went.map(({ split }) => split),
     { isDrawn: wanted === "test" && !isPublished },
   );
-  return `of ${given} given, ${[...dropped, ...gone].join(", ")}${see}`;
+  return `of ${given} given, ${[...dropped, ...gone].join(", ")}${together(splits, role)}${see}`;
+}
+
+// Settings say how many go together only where dialogues can be parted.
+function together(splits: SplitEntries, role: SourceRole): string {
+  const all = (["train", "dev", "ood", "test"] as const).flatMap((split) => membersOf(splits, split, role));
+  const largest = Math.max(0, ...inseparable(all).map(({ length }) => length));
+  return largest > 1
+    ? `; ${largest} of them share a clip, or a question with its answer, and are never parted`
+    : "";
 }
 
 const membersOf = (splits: SplitEntries, split: Split, role: SourceRole): readonly Entry[] =>

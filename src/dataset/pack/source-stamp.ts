@@ -24,7 +24,7 @@ export const sourceStamp = async (path: string, signal?: AbortSignal): Promise<S
     for (const { file, name } of filesBelow(path, "", new Set())) {
       if (looks.length % BREATH === 0) await nextTurn();
       signal?.throwIfAborted();
-      const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+      const found = look(() => statSync(file, { bigint: true }));
       if (!found) continue;
       looks.push({ name, written: `${found.size} ${found.mtimeNs}`, changed: String(found.ctimeNs) });
     }
@@ -33,7 +33,10 @@ export const sourceStamp = async (path: string, signal?: AbortSignal): Promise<S
     return { files, untouched: sha256([files, ...looks.map(({ changed }) => changed)].join("\n")) };
   } catch (error) {
     if (systemCode(error) === undefined || signal?.aborted) throw error;
-    throw new UserError("SOURCE_UNREADABLE", `${path} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new UserError("SOURCE_UNREADABLE", `${path} cannot be read: ${messageOf(error)}`, {
+      hint: "check the permissions of that path, and what links in the corpus lead to",
+      cause: error,
+    });
   }
 };
 
@@ -51,6 +54,16 @@ export const requireSameSource = async (
 
 // Files are looked at without waiting, which takes a tenth of the time; now and then others get a turn.
 const BREATH = 500;
+
+// A link that leads nowhere, or to itself, holds nothing; a clip of that name is told where it is read.
+function look<Found>(at: () => Found): Found | undefined {
+  try {
+    return at();
+  } catch (error) {
+    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(systemCode(error) ?? "")) return undefined;
+    throw error;
+  }
+}
 
 interface Look {
   readonly name: string;
@@ -78,7 +91,7 @@ function* filesBelow(path: string, name: string, visited: Set<string>): Generato
     const inner = `${path}${sep}${entry.name}`;
     const innerName = name === "" ? entry.name : `${name}/${entry.name}`;
     const isFolder = entry.isSymbolicLink()
-      ? (statSync(inner, { throwIfNoEntry: false })?.isDirectory() ?? false)
+      ? (look(() => statSync(inner))?.isDirectory() ?? false)
       : entry.isDirectory();
     if (isFolder) yield* filesBelow(inner, innerName, visited);
     else yield { file: inner, name: innerName };

@@ -39,11 +39,16 @@ export const openShard = async (path: string): Promise<Shard> => {
     return shardOf(path, { file, buffer, metadata });
   } catch (error) {
     await file.close();
-    throw new UserError("SHARD_UNREADABLE", `${path} is not a shard of dialogues: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw unreadable(path, "is no whole shard of dialogues", error);
   }
 };
+
+// What the reader of Parquet says of damaged bytes is no sentence for a person who did not write it.
+const unreadable = (path: string, what: string, cause: unknown): UserError =>
+  new UserError("SHARD_UNREADABLE", `${path} ${what} (${messageOf(cause)})`, {
+    hint: "understudy dataset check NAME says which shards are not what their lock says; understudy dataset pack NAME makes those anew",
+    cause,
+  });
 
 interface Opened {
   readonly file: FileHandle;
@@ -54,17 +59,19 @@ interface Opened {
 function shardOf(path: string, { file, buffer, metadata }: Opened): Shard {
   const rows = Number(metadata.num_rows);
   const textOnly = withoutAudio(metadata);
+  const objects = async (
+    options: Partial<Parameters<typeof parquetReadObjects>[0]>,
+  ): ReturnType<typeof parquetReadObjects> => {
+    try {
+      return await parquetReadObjects({ file: buffer, metadata, utf8: false, ...options });
+    } catch (error) {
+      throw unreadable(path, "is damaged", error);
+    }
+  };
   const read = async (from: number, to: number, of: FileMetaData): Promise<unknown[]> =>
-    parquetReadObjects({
-      file: buffer,
-      metadata: of,
-      utf8: false,
-      useOffsetIndex: true,
-      rowStart: from,
-      rowEnd: to,
-    });
+    objects({ metadata: of, useOffsetIndex: true, rowStart: from, rowEnd: to });
   const ids = async (): Promise<readonly string[]> => {
-    const found = await parquetReadObjects({ file: buffer, metadata, utf8: false, columns: ["id"] });
+    const found = await objects({ columns: ["id"] });
     return found.map((row) => String(row["id"]));
   };
   let numbers: Promise<ReadonlyMap<string, number>> | undefined;

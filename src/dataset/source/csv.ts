@@ -5,7 +5,7 @@ import { parse as parseSync } from "csv-parse/sync";
 import { basename } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../core/errors.ts";
-import { ByteFault, utf8Text } from "../json/bytes.ts";
+import { ByteFault, utf8Text, refuseUtf16 } from "../json/bytes.ts";
 import { csvFault, otherDivider } from "./csv-fault.ts";
 import { sourceChanged } from "./release.ts";
 
@@ -146,8 +146,7 @@ async function markLength(path: string): Promise<number> {
   const file = await openFile(path, "r");
   try {
     const { buffer } = await file.read(Buffer.alloc(3), 0, 3, 0);
-    if (["fffe", "feff"].includes(buffer.toString("hex", 0, 2)))
-      throw new ByteFault("the file is UTF-16: save it as UTF-8", 0);
+    refuseUtf16(buffer);
     return buffer.equals(MARK) ? MARK.length : 0;
   } finally {
     await file.close();

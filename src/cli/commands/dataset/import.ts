@@ -55,13 +55,19 @@ export const datasetImport = defineCommand({
 function linesOf(name: string, report: ImportReport): string[] {
   const { format, roles, languages, dialogues, turns, files, forms, specFile, rolesFile } = report;
   const named = roles.filter((role) => role.heldOut).length;
-  const heldOut = named > 0 ? `${countText(named)} held out` : "those held out are drawn by the seed";
+  const heldOut =
+    named > 0 || roles.length < 2 ? `${countText(named)} held out` : "those held out are drawn by the seed";
   const said = turns === null ? "" : `; ${countText(turns)} turns`;
   return [
     `${name}: ${format}, ${countText(roles.length)} roles (${countText(languages.en)} English, ${countText(languages.zh)} Chinese), ${heldOut}`,
     `  ${countText(dialogues.train)} dialogues to train on, ${countText(dialogues.test)} test sessions${ofNoUse(dialogues)}${said}`,
     ...fileLines(files),
     ...Object.entries(forms).map(([form, count]) => `  ${countText(count)} turns: ${form}`),
+    ...(dialogues.test === 0
+      ? [
+          "  a pack takes test and dev out of these: splits.testPerRole (4 by default) and splits.devPerRole (2)",
+        ]
+      : []),
     `spec:  ${specFile}`,
     `roles: ${rolesFile}`,
     `next: look at both, then understudy dataset pack ${name}`,

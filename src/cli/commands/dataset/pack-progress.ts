@@ -35,7 +35,7 @@ export const showPackProgress = (
       marks = [{ at, done: progress.done }];
       shown = -Infinity;
     }
-    if (at - shown < EVERY && progress.done !== progress.total) return;
+    if (Math.abs(at - shown) < EVERY && progress.done !== progress.total) return;
     shown = at;
     marks = [...marks.filter((mark) => at - mark.at <= WINDOW), { at, done: progress.done }];
     print.progress(progressText(name, progress, rateOf(marks)));

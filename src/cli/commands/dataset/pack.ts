@@ -62,7 +62,13 @@ export const datasetPack = defineCommand({
     const share = shard === undefined ? WHOLE_SHARE : parseShare(shard);
     const options = await optionsOf(context, { name, strict, allow: allowances(allow), threads });
     const prepare = async (): Promise<void> => fetchHub(context, options, { keep: share !== WHOLE_SHARE });
-    const result = await packShare({ ...options, prepare }, share).finally(() => print.progress(""));
+    const result = await packShare({ ...options, prepare }, share)
+      .finally(() => print.progress(""))
+      .catch((error: unknown) => {
+        if (context.signal.aborted)
+          print.note("what is finished is kept: the same command goes on from there");
+        throw error;
+      });
     if (result.outcome === "waiting") tellWaiting(context, name, result);
     else tellPacked(context, name, result);
   },

@@ -16,7 +16,7 @@ export const datasetPush = defineCommand({
   },
   json: true,
   details:
-    "Needs HF_TOKEN (https://huggingface.co/settings/tokens, with write permission), --dry-run does not; HF_ENDPOINT names another Hub. Sends the shards that the lock names, the spec, the lock and a card, nothing else, and only what the Hub does not have yet. Stopped at any point, the same command goes on. datasets/NAME.hub.json records the commit.",
+    "Needs HF_TOKEN (https://huggingface.co/settings/tokens, with write permission), --dry-run does not; HF_ENDPOINT names another Hub. Sends the shards that the lock names, the spec (unless it names a place on this machine by a whole path), the lock and a card, nothing else, and only what the Hub does not have yet. Stopped at any point, the same command goes on. datasets/NAME.hub.json records the commit.",
   examples: [
     "understudy dataset push greenroom my-name/greenroom --dry-run",
     "understudy dataset push greenroom my-name/greenroom",
@@ -30,7 +30,7 @@ export const datasetPush = defineCommand({
       repo,
       card: async (lock) => {
         const card = await publishedCard(project, lock, { repo, signal });
-        if (card.plainBecause !== null) print.warn(PLAIN[card.plainBecause](name));
+        if (card.plainBecause !== null) print.warn(PLAIN_CARD[card.plainBecause](name));
         return card;
       },
       private: !isPublic,
@@ -70,10 +70,11 @@ function linesOf(name: string, result: PushResult): string[] {
 const withoutToken = ({ repo, created }: PushResult): string =>
   `the Hub was asked without a token, since HF_TOKEN is not set${created ? `: if ${repo} is there and private, less may have to be sent` : ""}; pushing needs one`;
 
-const PLAIN = {
-  "no spec": (name: string) =>
+/** Why a card says little. */
+export const PLAIN_CARD = {
+  "no spec": (name: string): string =>
     `there is no datasets/${name}.yaml: the card says neither licence nor description`,
-  "spec changed": (name: string) =>
+  "spec changed": (name: string): string =>
     `datasets/${name}.yaml has changed since it was packed: neither it nor its licence and description are sent. understudy dataset pack ${name}`,
 };
 

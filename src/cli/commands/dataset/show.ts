@@ -10,6 +10,7 @@ import {
 } from "../../../dataset/index.ts";
 import { defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { showCard } from "./show-card.ts";
 import { showDialogue } from "./show-dialogue.ts";
 import { showDialogues } from "./show-dialogues.ts";
 import { showDrops, showNear } from "./show-left-out.ts";
@@ -29,6 +30,11 @@ export const datasetShow = defineCommand({
       describe: "With --dialogue: write its clips there as WAV files",
     },
     drops: { type: "boolean", describe: "List what was left out, and why" },
+    card: {
+      type: "string",
+      value: "FOLDER",
+      describe: "Write there the card that a push would publish",
+    },
     near: { type: "boolean", describe: "List the near-duplicates that were left out" },
   },
   json: true,
@@ -38,6 +44,7 @@ export const datasetShow = defineCommand({
     "understudy dataset show greenroom",
     "understudy dataset show greenroom --role 金葫芦 --split test",
     "understudy dataset show greenroom --dialogue ID --play /tmp/listen",
+    "understudy dataset show greenroom --card /tmp/card",
   ],
   handler: async (values, context) => {
     const view = viewOf(values);
@@ -60,12 +67,18 @@ export const datasetShow = defineCommand({
 async function showView(
   scene: Scene,
   view: View,
-  { dialogue, play, split }: Pick<Values, "dialogue" | "play"> & { readonly split: Split | undefined },
+  {
+    dialogue,
+    play,
+    split,
+    card,
+  }: Pick<Values, "dialogue" | "play" | "card"> & { readonly split: Split | undefined },
 ): Promise<void> {
   if (view === "dialogue") return showDialogue(scene, dialogue ?? "", play);
   if (view === "split") return showDialogues(scene, split ?? "test");
   if (view === "drops") return showDrops(scene);
   if (view === "near") return showNear(scene);
+  if (view === "card") return showCard(scene, card ?? "", `OWNER/${scene.name}`);
   return scene.role === undefined ? showOverview(scene) : showRole(scene, scene.role);
 }
 
@@ -84,7 +97,7 @@ export interface Scene {
   readonly context: Context;
 }
 
-type View = "dialogue" | "split" | "drops" | "near" | "overview";
+type View = "card" | "dialogue" | "split" | "drops" | "near" | "overview";
 
 interface Values {
   readonly dialogue: string | undefined;
@@ -92,10 +105,11 @@ interface Values {
   readonly drops: boolean;
   readonly near: boolean;
   readonly play: string | undefined;
+  readonly card: string | undefined;
 }
 
 function viewOf(values: Values): View {
-  const wanted = (["dialogue", "split", "drops", "near"] as const).filter(
+  const wanted = (["dialogue", "split", "drops", "near", "card"] as const).filter(
     (view) => values[view] !== undefined && values[view] !== false,
   );
   if (wanted.length > 1)
