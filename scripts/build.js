@@ -2,7 +2,7 @@
 // loading six hundred modules took longer than most commands (docs/decisions/program.md).
 // Usage: npm run build (or node scripts/build.js FOLDER, for another folder than dist/ that finds node_modules)
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,8 @@ const compiled = resolve(process.argv[2] ?? join(root, "dist"));
 const PACKAGES = Object.keys(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).dependencies);
 const JOINED = ["@stdlib", "csv-parse", "execa", "fzstd", "hyparquet", "hyparquet-writer", "yaml", "zod"];
 
+const LONGEST_RUN = 7 * 24 * 3600_000;
+
 const isRelative = (id) => id.startsWith(".") || isAbsolute(id);
 const isOf = (id, names) => names.some((name) => id === name || id.startsWith(`${name}/`));
 const isOurs = (importer) => importer === undefined || importer.startsWith(compiled + sep);
@@ -23,8 +25,15 @@ const isOurs = (importer) => importer === undefined || importer.startsWith(compi
 const isKept = (id, importer) =>
   !isRelative(id) && isOurs(importer) && isOf(id, PACKAGES) && !isOf(id, JOINED);
 
-// A source that is gone must not live on as its old output.
-rmSync(compiled, { recursive: true, force: true });
+const program = join(compiled, "program");
+if (process.argv[2] !== undefined && existsSync(compiled) && !existsSync(program)) {
+  console.error(`error: ${compiled} is there already, and no build of this program: nothing is deleted`);
+  process.exit(2);
+}
+// A source that is gone must not live on as its old output. Joined files stay a while: a watch of many hours may yet load
+// one, and their names change with what is in them.
+for (const name of existsSync(compiled) ? readdirSync(compiled) : [])
+  if (name !== "program") rmSync(join(compiled, name), { recursive: true });
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const { status } = spawnSync(
   process.execPath,
@@ -54,10 +63,13 @@ async function joinModules() {
     },
   });
   await bundle.write({
-    dir: join(compiled, "program"),
+    dir: program,
     format: "esm",
     entryFileNames: "[name].js",
     sourcemap: true,
   });
   await bundle.close();
+  for (const name of readdirSync(program))
+    if (Date.now() - statSync(join(program, name)).mtimeMs > LONGEST_RUN)
+      rmSync(join(program, name), { recursive: true });
 }

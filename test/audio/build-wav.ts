@@ -61,8 +61,13 @@ export const s16 = (values: readonly number[], little = true): Uint8Array => {
   return body;
 };
 
-export const s24 = (values: readonly number[]): Uint8Array =>
-  Uint8Array.from(values.flatMap((value) => [value & 255, (value >> 8) & 255, (value >> 16) & 255]));
+export const s24 = (values: readonly number[], little = true): Uint8Array =>
+  Uint8Array.from(
+    values.flatMap((value) => {
+      const bytes = [value & 255, (value >> 8) & 255, (value >> 16) & 255];
+      return little ? bytes : bytes.toReversed();
+    }),
+  );
 
 export const s32 = (values: readonly number[]): Uint8Array => new Uint8Array(Int32Array.from(values).buffer);
 export const f32 = (values: readonly number[]): Uint8Array =>

@@ -120,6 +120,13 @@ const good: readonly Good[] = [
     bytes: riff([fmt({ bigEndian: true }), data(s16(SAMPLES, false))], { bigEndian: true }),
   },
   {
+    name: "RIFX of 24 bits",
+    bytes: riff([fmt({ bits: 24, bigEndian: true }), data(s24([0, 4_194_304, -8_388_608, 1], false))], {
+      bigEndian: true,
+    }),
+    samples: [[0, 0.5, -1, 1 / 8_388_608]],
+  },
+  {
     name: "wrong block size",
     bytes: riff([fmt({ blockAlign: 1 }), data(s16(SAMPLES))]),
     notes: ["wrong_block_align"],

@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";
-import { cp, mkdtemp, open, symlink, type FileHandle } from "node:fs/promises";
+import { access, cp, mkdtemp, open, symlink, utimes, writeFile, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -37,11 +37,25 @@ describe("the program as installed", () => {
   });
 
   it("runs once it is built", async () => {
-    const built = await runProgram(
-      [process.execPath, join(root, "scripts", "build.js"), join(installed, "dist")],
-      { cwd: installed, env: { PATH: process.env["PATH"] } },
+    const build = async (folder = join(installed, "dist")): Promise<CommandResult> =>
+      runProgram([process.execPath, join(root, "scripts", "build.js"), folder], {
+        cwd: installed,
+        env: { PATH: process.env["PATH"] },
+      });
+    expect(await build()).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await build(join(installed, "bin"))).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("nothing is deleted"),
+    });
+    // Rebuilt under a program that runs: what it may yet load stays, what nobody can run any more goes.
+    const [young, old] = ["young-00000000.js", "old-00000000.js"].map((name) =>
+      join(installed, "dist", "program", name),
     );
-    expect(built).toMatchObject({ exitCode: 0, stderr: "" });
+    for (const path of [young, old]) await writeFile(path ?? "", "");
+    await utimes(old ?? "", 1, 1);
+    await build();
+    await expect(access(young ?? "")).resolves.toBeUndefined();
+    await expect(access(old ?? "")).rejects.toMatchObject({ code: "ENOENT" });
     expect((await understudy("--version")).stdout).toMatch(/^\d+\.\d+\.\d+$/);
     const wrong = await understudy("recipe", "check", "recipes/gone.yaml");
     expect(wrong).toMatchObject({

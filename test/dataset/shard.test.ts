@@ -194,6 +194,11 @@ describe("a shard", () => {
     await expect(all(damaged.texts())).rejects.toMatchObject(refused);
     await expect(all(damaged.dialogues())).rejects.toMatchObject(refused);
     await damaged.close();
+    // A file that cannot be read any more is not called damaged.
+    await expect(damaged.row(0)).rejects.toMatchObject({
+      code: "SHARD_UNREADABLE",
+      message: expect.stringContaining("cannot be read: "),
+    });
   });
 
   it("reads rows near its end, small or large, which lie in what is kept in memory", async () => {

@@ -178,6 +178,18 @@ function learnable({ dialogue, clips }: Assembled, nameOf: (clip: ReadyClip) => 
   };
 }
 
+/** What is wrong with a clip, by the name that its source gives it. */
+export const badClip = (
+  source: ClipSource,
+  { turn, who }: { readonly turn: number; readonly who: string },
+  { reason, message }: { readonly reason: string; readonly message: string },
+): BadClip => ({
+  outcome: "bad-clip",
+  reason: `audio_${reason}`,
+  turn,
+  detail: `${who} audio ${source.kind === "file" ? shortened(source.path) : "inline audio"}: ${message}`,
+});
+
 interface Loaded {
   readonly outcome: "loaded";
   readonly clip: ReadyClip;
@@ -189,13 +201,7 @@ async function loadClip(
   to: { readonly turn: number; readonly who: string },
   { source: dialogues, readClip }: Assembler,
 ): Promise<Loaded | BadClip> {
-  const name = source.kind === "file" ? shortened(source.path) : "inline audio";
-  const bad = (reason: string, message: string): BadClip => ({
-    outcome: "bad-clip",
-    reason: `audio_${reason}`,
-    turn: to.turn,
-    detail: `${to.who} audio ${name}: ${message}`,
-  });
+  const bad = (reason: string, message: string): BadClip => badClip(source, to, { reason, message });
   const found = await dialogues.clip(source);
   if (found.outcome === "rejected") return bad(found.reason, found.message);
   const clip = await readClip(found.bytes);

@@ -60,6 +60,8 @@ function twins(roles: readonly SourceRole[], { ood }: HeldOut): readonly string[
   const seen = new Map(
     roles.filter(({ slug }) => !ood.has(slug)).map((role) => [plainName(role.stem), role.stem] as const),
   );
+  // Names of signs alone have nothing in common.
+  seen.delete("");
   return roles
     .filter(({ slug }) => ood.has(slug))
     .flatMap(({ stem }) => {

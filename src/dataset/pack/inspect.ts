@@ -5,12 +5,14 @@ import type { Draft, Found, Usable } from "../source/source.ts";
 import { normalised, pairHash, questionHash, quote } from "../text.ts";
 import {
   assemble,
+  badClip,
   clipsOf,
   contentSha256,
   dialogueId,
   fingerprint,
   type Assembled,
   type Assembler,
+  type BadClip,
   type TurnClips,
 } from "./assemble.ts";
 import { checkAnswers, type CheckFault, type SpokenAnswer } from "./checks.ts";
@@ -41,17 +43,19 @@ export const inspect = async (
   if (content.outcome === "unusable") return dropped(content);
   const named = { role, kind, draft: content.draft };
   const result = await assemble(named, assembler);
-  if (result.outcome === "bad-clip") {
-    if (spec.audio.onBadClip === "drop") return dropped(result);
+  const refused = (bad: BadClip): SurveyedDrop => {
+    if (spec.audio.onBadClip === "drop") return dropped(bad);
     throw new UserError(
       "CLIP_BAD",
-      `${role.stem}, ${place.file} dialogue ${place.index + 1} (${dialogueId(named)}), turn ${result.turn + 1}: ${result.detail}`,
+      `${role.stem}, ${place.file} dialogue ${place.index + 1} (${dialogueId(named)}), turn ${bad.turn + 1}: ${bad.detail}`,
       { hint: "repair the clip, or set audio.onBadClip to drop" },
     );
-  }
+  };
+  if (result.outcome === "bad-clip") return refused(result);
+  const faint = faintClip(result, content.draft);
+  if (faint) return refused(faint);
   const answers = spokenAnswers(result);
   const fault =
-    faint(result) ??
     checkAnswers(role.language, answers, spec.checks) ??
     (spec.checks.answerAudio === "drop" ? unspoken(answers) : undefined);
   if (fault) return dropped(fault);
@@ -75,20 +79,21 @@ function unspoken(answers: readonly SpokenAnswer[]): CheckFault | undefined {
   );
 }
 
-// Of 16 bits the upper six are never used: dither or the hiss of an open microphone, and no speech.
+// Less than six of 16 bits: dither or the hiss of an open microphone, and no speech.
 const FAINTEST = 0.001;
 
-function faint({ clips }: Assembled): CheckFault | undefined {
-  for (const [turn, { user, role }] of clips.entries())
-    for (const [who, clip] of Object.entries({ user, ...role }))
-      if (clip && clip.measures.peak < FAINTEST) {
-        const level = (20 * Math.log10(clip.measures.peak)).toFixed(0);
-        return {
-          reason: "audio_silent",
-          turn,
-          detail: `${who} audio: the loudest sample of the clip has ${level} dBFS, which is no speech`,
-        };
-      }
+function faintClip({ clips }: Assembled, { turns }: Draft): BadClip | undefined {
+  for (const [turn, sources] of turns.entries()) {
+    const read = clips[turn];
+    if (!read) continue;
+    for (const who of ["user", ...REFERENCE_BACKENDS] as const) {
+      const [source, clip] = who === "user" ? [sources.user, read.user] : [sources.role[who], read.role[who]];
+      if (!source || !clip || clip.measures.peak >= FAINTEST) continue;
+      const level = (20 * Math.log10(clip.measures.peak)).toFixed(0);
+      const message = `its loudest sample has ${level} dBFS, which is no speech`;
+      return badClip(source, { turn, who }, { reason: "silent", message });
+    }
+  }
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { parquetMetadataAsync, parquetReadObjects, type AsyncBuffer, type FileMetaData } from "hyparquet";
-import { messageOf, systemCode, UserError } from "../../core/errors.ts";
+import { messageOf, systemCode, systemText, UserError } from "../../core/errors.ts";
 import type { Dialogue } from "../schema.ts";
 import { readSpan } from "../file-span.ts";
 import { COLUMNS, parquetSchema } from "./columns.ts";
@@ -44,11 +44,15 @@ export const openShard = async (path: string): Promise<Shard> => {
 };
 
 // What the reader of Parquet says of damaged bytes is no sentence for a person who did not write it.
-const unreadable = (path: string, what: string, cause: unknown): UserError =>
-  new UserError("SHARD_UNREADABLE", `${path} ${what} (${messageOf(cause)})`, {
+const unreadable = (path: string, what: string, cause: unknown): UserError => {
+  // What the disk refuses (EIO, …) says nothing of the bytes on it; ERR_… comes of sizes that they claim.
+  if (/^E[A-Z]+$/.test(systemCode(cause) ?? ""))
+    return new UserError("SHARD_UNREADABLE", `${path} cannot be read: ${systemText(cause)}`, { cause });
+  return new UserError("SHARD_UNREADABLE", `${path} ${what} (${messageOf(cause)})`, {
     hint: "understudy dataset check NAME says which shards are not what their lock says; understudy dataset pack NAME makes those anew",
     cause,
   });
+};
 
 interface Opened {
   readonly file: FileHandle;
