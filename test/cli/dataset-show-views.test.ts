@@ -55,6 +55,14 @@ describe("dataset show", () => {
     expect(text).toContain("## How to load");
     const [, plot = ""] = /\]\((card\/[^)]+\.svg)\)/.exec(text) ?? [];
     expect(await readFile(join(root, "card", plot), "utf8")).toContain("<svg");
+    expect((await show("--card", "card")).exitCode).toBe(0);
+    // Somebody's own README, as in `--card .`, is not written over.
+    await writeFile(join(root, "README.md"), "mine");
+    expect(await show("--card", ".")).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("README.md is there already"),
+    });
+    expect(await readFile(join(root, "README.md"), "utf8")).toBe("mine");
   });
 
   it("fits a terminal of 80 columns, in every view", async () => {

@@ -79,7 +79,7 @@ function unspoken(answers: readonly SpokenAnswer[]): CheckFault | undefined {
   );
 }
 
-// Less than six of 16 bits: dither or the hiss of an open microphone, and no speech.
+// 33 steps of 32,768: dither or the hiss of an open microphone, and no speech.
 const FAINTEST = 0.001;
 
 function faintClip({ clips }: Assembled, { turns }: Draft): BadClip | undefined {
